@@ -1,0 +1,90 @@
+"""What every benchmark shares: results, tables, alternating rounds."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Figure:
+    """One answered question. `ratio` compares `ours` with `reference`; `target` says what it should be."""
+
+    question: str
+    ours: str
+    reference: str
+    ratio: float
+    target: str
+    met: bool
+
+
+@contextmanager
+def scratch() -> Iterator[Path]:
+    """A folder on the disk that is measured; VIEWKEEPER_BENCH_DIR chooses which."""
+    folder = Path(tempfile.mkdtemp(prefix="viewkeeper-bench-", dir=os.environ.get("VIEWKEEPER_BENCH_DIR")))
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def timed(work: Callable[[], object]) -> float:
+    """Seconds that one call takes."""
+    started = time.perf_counter()
+    work()
+    return time.perf_counter() - started
+
+
+def latencies(work: Callable[[int], object], count: int) -> list[float]:
+    """Seconds of each call, given its number."""
+    clock = time.perf_counter_ns
+    found = []
+    for number in range(count):
+        started = clock()
+        work(number)
+        found.append((clock() - started) / 1e9)
+    return found
+
+
+def percentile(values: list[float], share: float) -> float:
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
+
+
+def median(values: list[float]) -> float:
+    return statistics.median(values)
+
+
+def alternate(first: Callable[[int], float], second: Callable[[int], float], rounds: int) -> tuple[float, float]:
+    """Medians of two measurements taken in turns, so that a slow moment of the machine hits both."""
+    pairs = [(first(number), second(number)) for number in range(rounds)]
+    return median([pair[0] for pair in pairs]), median([pair[1] for pair in pairs])
+
+
+def machine() -> str:
+    return (
+        f"{os.cpu_count()} cores, {platform.system()} {platform.release()}, Python {platform.python_version()}, "
+        f"{time.strftime('%Y-%m-%d')}"
+    )
+
+
+def rate(number: float) -> str:
+    return f"{number:,.0f}/s"
+
+
+def micros(seconds: float) -> str:
+    return f"{seconds * 1e6:,.1f} µs"
+
+
+def note(text: str) -> None:
+    """Progress, kept off standard output."""
+    print(text, file=sys.stderr, flush=True)

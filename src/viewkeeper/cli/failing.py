@@ -1,0 +1,69 @@
+"""How a command ends that cannot go on."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from functools import wraps
+from typing import Any
+
+import typer
+
+from viewkeeper.errors import ViewkeeperError
+
+INTERRUPTED = 130
+PIPE_CLOSED = 141
+"""As the shell has it for a program that a signal ended."""
+
+
+class Failing:
+    """Whether `--traceback` was given; set anew by each run of the program."""
+
+    traceback = False
+
+
+def reported(command: Callable[..., None]) -> Callable[..., None]:
+    """The command, with its errors printed and turned into exit codes."""
+
+    @wraps(command)
+    def run(*args: Any, **options: Any) -> None:
+        try:
+            command(*args, **options)
+            sys.stdout.flush()
+        except typer.Exit:
+            raise
+        except KeyboardInterrupt:
+            raise typer.Exit(INTERRUPTED) from None
+        except BrokenPipeError:
+            _discard_output()
+            raise typer.Exit(PIPE_CLOSED) from None
+        except ViewkeeperError as error:
+            print_error(error)
+            raise typer.Exit(1) from None
+        except Exception as error:
+            if Failing.traceback or type(error).__module__.startswith(("click", "typer")):
+                raise
+            message = f"{type(error).__name__}: {error}"
+            hint = "This is a mistake in viewkeeper. Run it with --traceback, and report what it prints."
+            print_error(ViewkeeperError(message, hint=hint), code="internal")
+            raise typer.Exit(1) from None
+
+    return run
+
+
+def print_error(error: ViewkeeperError, *, where: str = "", code: str = "") -> None:
+    """`error[code]: message` with its detail and hint, on standard error."""
+    if Failing.traceback:
+        import traceback
+
+        traceback.print_exception(error)
+    label = typer.style(f"error[{code or error.code}]:", fg=typer.colors.RED, bold=True)
+    typer.echo(f"{label} {where}{error}", err=True)
+
+
+def _discard_output() -> None:
+    """What is still buffered would fail once more when the interpreter ends."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

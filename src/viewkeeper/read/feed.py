@@ -1,0 +1,65 @@
+"""The change feed of a table: its changes in commit order, from a position on."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from datetime import timedelta
+
+from viewkeeper.model.change import Change
+from viewkeeper.model.position import Position
+from viewkeeper.model.rowcodec import RowCodec
+from viewkeeper.model.values import EPOCH
+from viewkeeper.store.interface import Block, Store
+
+POLL = 0.005
+"""Seconds between two looks at the head; a look costs microseconds."""
+BLOCKS = 256
+
+
+def changes_of(store: Store, name: str, since: Position, *, follow: bool = False) -> Iterator[Change]:
+    """The changes of a table at or behind `since`; with `follow`, it waits for more and never ends.
+
+    NotRetained if the log does not reach back that far, at once or when a slow reader was overtaken.
+    """
+    table = store.catalog().table(name).id
+    store.blocks(since, most=1)
+    return _feed(store, name, table, since, follow)
+
+
+def _feed(store: Store, name: str, table: int, since: Position, follow: bool) -> Iterator[Change]:
+    position = since
+    while True:
+        blocks = store.blocks(position, tables=frozenset([table]), most=BLOCKS)
+        codec = store.catalog().codec(name)
+        for block in blocks:
+            yield from _changes(store, codec, block, position)
+            position = store.position(block.end)
+        if blocks:
+            continue
+        if not follow:
+            return
+        while store.head() == position:
+            time.sleep(POLL)
+
+
+def _changes(store: Store, codec: RowCodec, block: Block, since: Position) -> Iterator[Change]:
+    """The changes of a block behind `since`, which may lie inside it."""
+    committed_at = EPOCH + timedelta(microseconds=block.committed_at)
+    skip = store.offset(since)
+    for section in block.sections:
+        place = block.start + section.first
+        for before, after in section.pairs(codec):
+            place += 1
+            if place <= skip:
+                continue
+            row = after if before is None else before
+            assert row is not None
+            yield Change(
+                table=codec.table.name,
+                key=codec.present_key(row),
+                before=None if before is None else codec.to_dict(before),
+                after=None if after is None else codec.to_dict(after),
+                position=store.position(place),
+                committed_at=committed_at,
+            )

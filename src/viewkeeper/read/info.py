@@ -1,0 +1,67 @@
+"""What a database holds, for people: sizes, tables, the reach of the log."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from viewkeeper.model.position import Position
+from viewkeeper.store.interface import Settings, Store
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableInfo:
+    name: str
+    rows: int
+    columns: int
+    key: tuple[str, ...]
+    partitions: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DatabaseInfo:
+    """`oldest` is how far back as-of reads and change feeds can go."""
+
+    path: str
+    database: str
+    durability: str
+    format: int
+    head: Position
+    oldest: Position
+    log_changes: int
+    log_bytes: int
+    base_bytes: int
+    views_bytes: int
+    readers: int
+    settings: Settings
+    tables: list[TableInfo]
+
+
+def describe(store: Store) -> DatabaseInfo:
+    catalog = store.catalog()
+    log_changes, log_bytes = store.log_size()
+    sizes = store.sizes()
+    tables = [
+        TableInfo(
+            name=table.name,
+            rows=store.row_count(catalog.codecs[number]),
+            columns=len(table.columns),
+            key=table.primary_key,
+            partitions=table.partitioning.count if table.partitioning else 1,
+        )
+        for number, table in sorted(catalog.tables.items(), key=lambda item: item[1].name.lower())
+    ]
+    return DatabaseInfo(
+        path=str(store.folder.path),
+        database=store.database,
+        durability=store.folder.durability,
+        format=store.folder.format,
+        head=store.head(),
+        oldest=store.oldest(),
+        log_changes=log_changes,
+        log_bytes=log_bytes,
+        base_bytes=sizes[0],
+        views_bytes=sizes[1],
+        readers=store.reader_count(),
+        settings=catalog.settings,
+        tables=tables,
+    )

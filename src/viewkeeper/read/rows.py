@@ -1,0 +1,93 @@
+"""The rows of an answer, as dicts, Arrow or pandas."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from viewkeeper.errors import RowsConsumed
+from viewkeeper.model.position import Position
+from viewkeeper.model.schema import Column
+from viewkeeper.model.types import Row
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
+
+
+@dataclass(slots=True, kw_only=True)
+class ReadMeta:
+    """How a read was answered.
+
+    `path` is "table" for a base table. `operations` counts gets and positioned range reads, `rows` what they gave;
+    both are final once the rows have been taken.
+    """
+
+    path: str
+    position: Position
+    operations: int = 0
+    rows: int = 0
+
+
+class Rows:
+    """Rows of one answer, read as they are taken; they can be taken once."""
+
+    def __init__(
+        self,
+        chunks: Iterator[list[Row]],
+        columns: Sequence[Column],
+        to_dict: Callable[[Row], dict[str, Any]],
+        meta: ReadMeta,
+    ) -> None:
+        self._chunks = chunks
+        self._columns = tuple(columns)
+        self._to_dict = to_dict
+        self._taken = False
+        self.meta = meta
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return tuple(column.name for column in self._columns)
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        to_dict = self._to_dict
+        for chunk in self._take():
+            for row in chunk:
+                yield to_dict(row)
+
+    def all(self) -> list[dict[str, Any]]:
+        """All rows as dicts."""
+        to_dict = self._to_dict
+        return [to_dict(row) for chunk in self._take() for row in chunk]
+
+    def to_arrow(self) -> pa.Table:
+        """All rows as an Arrow table, without a dict in between."""
+        import pyarrow as pa
+
+        from viewkeeper.model.arrow import arrow_schema, from_cells
+
+        schema = arrow_schema(self._columns)
+        batches = []
+        for chunk in self._take():
+            cells = zip(*chunk, strict=True)
+            arrays = [from_cells(column, shape.type) for column, shape in zip(cells, self._columns, strict=False)]
+            batches.append(pa.record_batch(arrays, schema=schema))
+        return pa.Table.from_batches(batches, schema=schema)
+
+    def to_pandas(self) -> pd.DataFrame:
+        """All rows as a pandas DataFrame; pandas must be installed."""
+        return self.to_arrow().to_pandas()
+
+    def _take(self) -> Iterator[list[Row]]:
+        if self._taken:
+            raise RowsConsumed(
+                "these rows have been taken already", hint="Keep them: rows = list(db.scan(…)), or read again."
+            )
+        self._taken = True
+        for chunk in self._chunks:
+            self.meta.rows += len(chunk)
+            yield chunk
+
+    def __repr__(self) -> str:
+        return f"<Rows of {', '.join(self.columns)} at {self.meta.position}>"

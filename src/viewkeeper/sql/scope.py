@@ -1,0 +1,46 @@
+"""What the names of one statement mean."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from viewkeeper.errors import Unsupported
+from viewkeeper.model.schema import Table
+from viewkeeper.sql.constructs import start_of
+from viewkeeper.sql.parse import Parsed
+from viewkeeper.sql.place import unsupported
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scope:
+    """A statement and its one table; `qualifier` is what may stand before the dot of a column."""
+
+    parsed: Parsed
+    table: Table
+    qualifier: str
+
+    def column_id(self, node: exp.Column) -> int:
+        """The id of the column that a node names; UnknownColumn if the table has none of that name."""
+        if not isinstance(node.this, exp.Identifier) or node.args.get("db") or node.args.get("join_mark"):
+            raise self.refuse(
+                node, f'the column "{node.sql()}"', detail="Columns are top-level.", hint="Write its name."
+            )
+        if node.table and node.table.lower() != self.qualifier.lower():
+            raise self.refuse(
+                node,
+                f'the qualifier "{node.table}"',
+                detail=f'The statement is about "{self.qualifier}" alone.',
+                hint=f"Write {self.qualifier}.{node.name} or {node.name}.",
+            )
+        return self.table.column_id(node.name)
+
+    def refuse(self, node: exp.Expr, construct: str, *, detail: str, hint: str) -> Unsupported:
+        start = start_of(node, self.parsed.start)
+        return unsupported(self.parsed.source, start, construct, detail=detail, hint=hint)
+
+    @property
+    def key(self) -> str:
+        """The primary key as an error shows it."""
+        return f"({', '.join(self.table.primary_key)})"

@@ -1,0 +1,56 @@
+"""ORDER BY: the order of the key, forwards or backwards."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from viewkeeper.errors import Unsupported
+from viewkeeper.sql.constructs import bare, construct
+from viewkeeper.sql.scope import Scope
+
+
+def is_descending(
+    order: exp.Expr | None, columns: tuple[tuple[str, int], ...], fixed: frozenset[int], scope: Scope
+) -> bool:
+    """Whether ORDER BY asks for the reverse of the key order; Unsupported if it asks for neither.
+
+    A column that `=` fixes to one value may be left out or stand anywhere, in any direction.
+    """
+    if order is None:
+        return False
+    keys = [number for number in scope.table.key_ids if number not in fixed]
+    direction: bool | None = None
+    for item in order.expressions:
+        number = _ordered_by(item, columns, scope)
+        if number in fixed:
+            continue
+        if not keys or keys.pop(0) != number or item.args.get("with_fill"):
+            raise _bad_order(item, "ORDER BY of another order than the key's", scope)
+        descending = bool(item.args.get("desc"))
+        if direction is not None and direction is not descending:
+            raise _bad_order(item, "ORDER BY with both ASC and DESC", scope)
+        direction = descending
+    return bool(direction)
+
+
+def _ordered_by(item: exp.Expr, columns: tuple[tuple[str, int], ...], scope: Scope) -> int:
+    """The column id that one item of ORDER BY names. An output name goes before a column of the table."""
+    node = bare(item.this)
+    if not isinstance(node, exp.Column):
+        raise _bad_order(item, f"{construct(node)} in ORDER BY", scope)
+    if not node.table:
+        for name, number in columns:
+            if name.lower() == node.name.lower():
+                return number
+    return scope.column_id(node)
+
+
+def _bad_order(item: exp.Expr, what: str, scope: Scope) -> Unsupported:
+    keys = scope.table.primary_key
+    backwards = ", ".join(f"{name} DESC" for name in keys)
+    return scope.refuse(
+        item,
+        what,
+        detail=f"Rows are kept in the order of {scope.key}, and read forwards or backwards.",
+        hint=f"Write ORDER BY {', '.join(keys)} or ORDER BY {backwards}, or sort the rows in your program.",
+    )

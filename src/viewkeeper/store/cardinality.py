@@ -1,0 +1,74 @@
+"""CARDINALITY limits, by one counter for each value of the other key columns.
+
+A limit costs a read and a write of its counter per row that comes or goes, whatever the number of rows.
+"""
+
+from __future__ import annotations
+
+import struct
+from hashlib import blake2b
+
+from viewkeeper.errors import CardinalityExceeded
+from viewkeeper.model.keycodec import KeyCodec
+from viewkeeper.model.rowcodec import RowCodec
+from viewkeeper.model.types import Row
+from viewkeeper.model.values import present
+from viewkeeper.store.environment import Database, Txn
+
+_count = struct.Struct(">Q")
+_LONGEST = 480
+
+
+def group_codec(codec: RowCodec, number: int) -> KeyCodec:
+    """The key columns that limit `number` does not name."""
+    limited = {codec.table.column_id(name) for name in codec.table.cardinalities[number].columns}
+    ids = [column for column in codec.key.columns if column not in limited]
+    return KeyCodec(ids, [codec.table.columns[column].type for column in ids])
+
+
+class Counts:
+    """The counters that one transaction moves for one table; checked when all its rows are known."""
+
+    __slots__ = ("_codec", "_groups", "_moves")
+
+    def __init__(self, codec: RowCodec) -> None:
+        self._codec = codec
+        self._groups = [group_codec(codec, number) for number in range(len(codec.table.cardinalities))]
+        self._moves: dict[bytes, tuple[int, int, Row]] = {}
+
+    def add(self, row: Row, by: int) -> None:
+        """Count a row that comes (+1) or goes (-1)."""
+        for number, group in enumerate(self._groups):
+            key = self._key(number, group.encode(row))
+            self._moves[key] = (self._moves.get(key, (0, 0, row))[0] + by, number, row)
+
+    def _key(self, number: int, group: bytes) -> bytes:
+        if len(group) > _LONGEST:
+            group = blake2b(group, digest_size=32).digest()
+        return struct.pack(">IB", self._codec.table.id, number) + group
+
+    def apply(self, txn: Txn, db: Database) -> None:
+        """Move the counters; CardinalityExceeded if one that grew is above its limit."""
+        for key, (by, number, row) in self._moves.items():
+            if by == 0:
+                continue
+            stored = txn.get(key, db=db)
+            total = (_count.unpack(stored)[0] if stored else 0) + by
+            if by > 0 and total > self._codec.table.cardinalities[number].limit:
+                raise self._exceeded(number, row, total)
+            if total > 0:
+                txn.put(key, _count.pack(total), db=db)
+            else:
+                txn.delete(key, db=db)
+
+    def _exceeded(self, number: int, row: Row, total: int) -> CardinalityExceeded:
+        table = self._codec.table
+        limit = table.cardinalities[number]
+        ids = self._groups[number].columns
+        group = ", ".join(f"{table.columns[n].name}={present(row[n], table.columns[n].type)!r}" for n in ids)
+        return CardinalityExceeded(
+            f'table "{table.name}" would hold {total} values of {", ".join(limit.columns)}'
+            f"{' for ' + group if group else ''}, more than {limit.limit}",
+            detail=f"It was created with {limit}.",
+            hint="Delete another one first.",
+        )

@@ -1,0 +1,197 @@
+"""Tables and settings, kept in the store itself and versioned.
+
+    "database"      the id of the marker file, so that parts of two databases cannot be mixed
+    "version"       8 bytes, big-endian; grows with every change of the catalog
+    "next"          8 bytes: the next object id; ids are never reused
+    "settings"      msgpack of Settings
+    "t" id (4)      msgpack [slot, model.schema.Table]
+    "g" slot (4)    id (4) of a table that is gone and whose rows the janitor is still removing
+    "f" slot (4)    "", a slot whose database is empty and free for the next table
+
+The rows of a table are in the named database of its slot. Ids are never reused; slots are, because LMDB's handles are
+few and cannot be closed while others read. A reader of the past of a slot is safe: its snapshot has the old pages.
+
+Every transaction compares "version" with that of the catalog in memory, so DDL in one process binds all others from
+its commit on.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+import msgspec
+
+from viewkeeper.errors import StoreDamaged, TableExists, UnknownTable, WrongType
+from viewkeeper.model.rowcodec import RowCodec
+from viewkeeper.model.schema import Table
+from viewkeeper.store.environment import Database, Txn
+
+VERSION = b"version"
+_NEXT = b"next"
+_SETTINGS = b"settings"
+_DATABASE = b"database"
+_word = struct.Struct(">Q")
+_half = struct.Struct(">I")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What can be set for a database as a whole.
+
+    `log_retention_ms`: the log keeps at least the changes of this long, for as-of reads and change feeds. The price is
+    the disk that they take. `statement_rows`: an UPDATE or DELETE that touches more rows is refused, since it is one
+    transaction and holds up other writers while it commits.
+    """
+
+    log_retention_ms: int = 3_600_000
+    statement_rows: int = 10_000
+
+    def __post_init__(self) -> None:
+        for name, least in (("log_retention_ms", 0), ("statement_rows", 1)):
+            value = getattr(self, name)
+            if not isinstance(value, int) or isinstance(value, bool) or value < least:
+                raise WrongType(f"setting {name} is {value!r}", hint=f"It is a whole number, at least {least}.")
+
+
+@dataclass(frozen=True, slots=True)
+class Databases:
+    """The handles that reads and commits need; those of tables by table id."""
+
+    log: Database
+    counts: Database
+    samples: Database
+    tables: Mapping[int, Database]
+
+
+@dataclass(frozen=True, slots=True)
+class Catalog:
+    """The catalog at one version, with the handles of its tables: both are published, and used, together."""
+
+    version: bytes
+    tables: Mapping[int, Table]
+    databases: Databases
+    slots: Mapping[int, int] = field(default_factory=dict)
+    settings: Settings = Settings()
+    names: Mapping[str, Table] = field(default_factory=dict)
+    codecs: Mapping[int, RowCodec] = field(default_factory=dict)
+
+    def table(self, name: str) -> Table:
+        """The table of this name, compared without case; UnknownTable if there is none."""
+        found = self.names.get(name) or self.names.get(name.lower())
+        if found is None:
+            known = ", ".join(sorted(table.name for table in self.tables.values())) or "none"
+            raise UnknownTable(
+                f'table "{name}" does not exist', detail=f"Tables here: {known}.", hint="Make it with CREATE TABLE."
+            )
+        return found
+
+    def codec(self, name: str) -> RowCodec:
+        """The codec of the table of this name."""
+        return self.codecs[self.table(name).id]
+
+
+def read_catalog(txn: Txn, db: Database, known: Catalog) -> Catalog:
+    """The catalog as this transaction sees it; handles, and codecs of unchanged tables, are those of `known`."""
+    version = txn.get(VERSION, db=db)
+    if version is None:
+        raise StoreDamaged("the catalog is missing", hint="Restore the folder from a backup.")
+    tables: dict[int, Table] = {}
+    slots: dict[int, int] = {}
+    for number, value in _listed(txn, db, b"t"):
+        slots[number], tables[number] = msgspec.msgpack.decode(value, type=tuple[int, Table])
+    settings = msgspec.msgpack.decode(txn.get(_SETTINGS, b"\x80", db=db), type=Settings)
+    names = {table.name.lower(): table for table in tables.values()}
+    names.update({table.name: table for table in tables.values()})
+    codecs = {
+        number: known.codecs[number] if known.tables.get(number) == table else RowCodec(table)
+        for number, table in tables.items()
+    }
+    return Catalog(version, tables, known.databases, slots, settings, names, codecs)
+
+
+def create_catalog(txn: Txn, db: Database, database: str) -> str:
+    """Fill an empty catalog; does nothing to one that is there. The id that it has."""
+    owner = txn.get(_DATABASE, db=db)
+    if owner is not None:
+        return owner.decode()
+    txn.put(_DATABASE, database.encode(), db=db)
+    txn.put(VERSION, _word.pack(1), db=db)
+    txn.put(_NEXT, _word.pack(1), db=db)
+    return database
+
+
+def check_owner(txn: Txn, db: Database, database: str) -> None:
+    """StoreDamaged if the catalog is another database's."""
+    owner = txn.get(_DATABASE, b"", db=db)
+    if owner.decode() != database:
+        raise StoreDamaged(
+            "the base environment belongs to another database",
+            detail=f"The folder is {database}, its base environment {owner.decode()}.",
+            hint="Restore the whole folder from one backup.",
+        )
+
+
+def touch(txn: Txn, db: Database) -> None:
+    """Move the version, so that every process reads the catalog anew."""
+    version = _word.unpack(txn.get(VERSION, db=db) or bytes(8))[0]
+    txn.put(VERSION, _word.pack(version + 1), db=db)
+
+
+def add_table(txn: Txn, db: Database, catalog: Catalog, table: Table) -> tuple[Table, int]:
+    """Record a new table; the table with its id, and its slot. TableExists if the name is taken."""
+    if table.name.lower() in catalog.names:
+        raise TableExists(
+            f'table "{table.name}" exists already', hint="Drop it first, or write CREATE TABLE IF NOT EXISTS."
+        )
+    number = _word.unpack(txn.get(_NEXT, db=db) or bytes(8))[0]
+    txn.put(_NEXT, _word.pack(number + 1), db=db)
+    created = replace(table, id=number)
+    free = [slot for slot, _ in _listed(txn, db, b"f")]
+    slot = free[0] if free else number
+    if free:
+        txn.delete(b"f" + _half.pack(slot), db=db)
+    store_table(txn, db, created, slot)
+    return created, slot
+
+
+def store_table(txn: Txn, db: Database, table: Table, slot: int) -> None:
+    txn.put(b"t" + _half.pack(table.id), msgspec.msgpack.encode((slot, table)), db=db)
+    touch(txn, db)
+
+
+def remove_table(txn: Txn, db: Database, catalog: Catalog, table: Table) -> None:
+    """Forget a table at once; its rows are removed later, piece by piece."""
+    txn.delete(b"t" + _half.pack(table.id), db=db)
+    txn.put(b"g" + _half.pack(catalog.slots[table.id]), _half.pack(table.id), db=db)
+    touch(txn, db)
+
+
+def store_settings(txn: Txn, db: Database, settings: Settings) -> None:
+    txn.put(_SETTINGS, msgspec.msgpack.encode(settings), db=db)
+    touch(txn, db)
+
+
+def garbage(txn: Txn, db: Database) -> list[tuple[int, int]]:
+    """Slots that still hold rows of a table that is gone, with the id of that table."""
+    return [(slot, _half.unpack(value)[0]) for slot, value in _listed(txn, db, b"g")]
+
+
+def free_slot(txn: Txn, db: Database, slot: int) -> None:
+    """Make an emptied slot free for the next table."""
+    txn.delete(b"g" + _half.pack(slot), db=db)
+    txn.put(b"f" + _half.pack(slot), b"", db=db)
+
+
+def _listed(txn: Txn, db: Database, letter: bytes) -> list[tuple[int, bytes]]:
+    cursor = txn.cursor(db=db)
+    found: list[tuple[int, bytes]] = []
+    if cursor.set_range(letter):
+        for key, value in cursor.iternext():
+            # The named entries, such as "next", are longer than a letter and a number.
+            if not key.startswith(letter):
+                break
+            if len(key) == 1 + _half.size:
+                found.append((_half.unpack(key[1:])[0], value))
+    return found

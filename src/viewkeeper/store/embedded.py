@@ -1,0 +1,450 @@
+"""The embedded store: LMDB behind the Store interface. One object a process and folder, shared by all handles."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import lmdb
+
+from viewkeeper.errors import ForeignPosition, FuturePosition, StoreDamaged, UnknownTable
+from viewkeeper.model.position import Position
+from viewkeeper.model.rowcodec import RowCodec
+from viewkeeper.model.schema import Column, Partitioning, PartitionKind, Table
+from viewkeeper.model.types import Row
+from viewkeeper.store import catalog as catalogs
+from viewkeeper.store import groups, log, pins, samples
+from viewkeeper.store.blocks import Block
+from viewkeeper.store.bulk import Batch, load_batch
+from viewkeeper.store.catalog import Catalog, Databases, Settings
+from viewkeeper.store.environment import MAP_SIZE, Database, Environment, Txn, explained, translated
+from viewkeeper.store.folder import Folder
+from viewkeeper.store.groupcommit import GroupCommit
+from viewkeeper.store.janitor import Cleaned, Janitor, clean
+from viewkeeper.store.keyspace import slot_database, stored_key
+from viewkeeper.store.partition import partition_function
+from viewkeeper.store.scan import ALL, Interval
+from viewkeeper.store.snapshot import EmbeddedSnapshot
+from viewkeeper.store.transaction import EmbeddedTransaction
+from viewkeeper.store.undo import check_retained
+from viewkeeper.store.writes import Merge, Replace, WriteSet, commit_writes
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+T = TypeVar("T")
+_NAMES = (b"catalog", log.NAME, b"pins", b"counts", b"samples")
+
+
+class _Rehearsed(Exception):
+    """Rolls back a load that was only to be tried."""
+
+
+class EmbeddedStore:
+    """Two LMDB environments: `base` for tables, log and catalog, `views` for what maintenance writes.
+
+    Lock order: base, then views; snapshots are opened views first, so that the base a reader sees is never older.
+    """
+
+    def __init__(self, folder: Folder, *, read_only: bool, map_size: int = MAP_SIZE, make: bool = False) -> None:
+        """Open what `folder` holds; with `make`, fill what is not there yet, and take over the id of what is."""
+        self.folder = folder
+        self.database = folder.database
+        self.read_only = read_only
+        self.naming = threading.RLock()
+        self._group = self._group_commit()
+        self._janitor: Janitor | None = None
+        durable = folder.durability == "sync"
+        environment = partial(Environment, read_only=read_only, sync=durable, map_size=map_size, make=make)
+        with ExitStack() as opened, translated():
+            self.base = environment(folder.base, metasync=durable, short_writes=True)
+            opened.callback(self.base.close)
+            # Views are derived and carry their watermark: losing the last apply costs a replay, never a change.
+            self.views = environment(folder.views, metasync=False, short_writes=False)
+            opened.callback(self.views.close)
+            if make:
+                self._make_databases()
+            self._open_databases()
+            self._writing = self._current = Catalog(b"", {}, self._databases({}))
+            self.refresh()
+            opened.pop_all()
+
+    def _group_commit(self) -> GroupCommit:
+        return GroupCommit(self._begin_write, lambda txn: self.base.begin(write=True, parent=txn))
+
+    def _make_databases(self) -> None:
+        with self.base.begin(write=True) as txn:
+            for name in _NAMES:
+                self.base.database(name, txn)
+            self.database = catalogs.create_catalog(txn, self.base.database(b"catalog"), self.database)
+        with self.views.begin(write=True) as txn:
+            self.views.database(groups.NAME, txn)
+        # The marker comes next and says that all this is there.
+        self.base.sync()
+        self.views.sync()
+
+    def _open_databases(self) -> None:
+        try:
+            self.catalog_db, self.log_db, self.pins_db, self.counts_db, self.samples_db = map(
+                self.base.database, _NAMES
+            )
+            self.groups_db = self.views.database(groups.NAME)
+        except lmdb.NotFoundError as error:
+            raise StoreDamaged("the store is not complete", hint="Restore the folder from a backup.") from error
+        with self.base.begin() as txn:
+            catalogs.check_owner(txn, self.catalog_db, self.database)
+
+    def _databases(self, tables: dict[int, Database]) -> Databases:
+        return Databases(self.log_db, self.counts_db, self.samples_db, tables)
+
+    # Catalog
+
+    def refresh(self) -> None:
+        """Read the catalog anew and open the handles that it needs, before anyone uses them."""
+        with self.naming:
+            while True:
+                with self.base.begin() as txn:
+                    catalog = catalogs.read_catalog(txn, self.catalog_db, self._current)
+                try:
+                    tables = {number: self.base.database(slot_database(slot)) for number, slot in catalog.slots.items()}
+                except lmdb.NotFoundError:
+                    continue
+                self._current = replace(catalog, databases=self._databases(tables))
+                return
+
+    def begin_read(self) -> tuple[Txn, Catalog]:
+        """A read transaction and the catalog that it sees."""
+        while True:
+            # The catalog first: its handles were opened before it was published, hence before this transaction.
+            current = self._current
+            txn = self.base.begin()
+            if txn.get(catalogs.VERSION, db=self.catalog_db) == current.version:
+                return txn, current
+            txn.abort()
+            self.refresh()
+
+    def _begin_write(self) -> Txn:
+        while True:
+            current = self._current
+            txn = self.base.begin(write=True)
+            if txn.get(catalogs.VERSION, db=self.catalog_db) == current.version:
+                self._writing = current
+                return txn
+            txn.abort()
+            self.refresh()
+
+    @explained
+    def catalog(self) -> Catalog:
+        """The catalog as it is now, in whichever process it was changed."""
+        txn, catalog = self.begin_read()
+        txn.abort()
+        return catalog
+
+    def written_catalog(self) -> Catalog:
+        """Inside a member of a group commit: the catalog that its transaction sees."""
+        return self._writing
+
+    def current(self, catalog: Catalog, codec: RowCodec) -> RowCodec:
+        """The codec of the same table in `catalog`; UnknownTable if it was dropped."""
+        found = catalog.codecs.get(codec.table.id)
+        if found is None:
+            raise UnknownTable(f'table "{codec.table.name}" does not exist any more')
+        return found
+
+    def _define(self, change: Callable[[Txn, Catalog], T]) -> T:
+        """Run a change of the catalog in a transaction of its own."""
+        with self._group.alone(), self.naming, translated():
+            txn = self._begin_write()
+            try:
+                result = change(txn, self._writing)
+            except BaseException:
+                txn.abort()
+                raise
+            txn.commit()
+            self.refresh()
+            return result
+
+    def create_table(self, table: Table) -> Table:
+        """Make a table; with its id. TableExists if the name is taken."""
+        names: list[bytes] = []
+
+        def change(txn: Txn, catalog: Catalog) -> Table:
+            created, slot = catalogs.add_table(txn, self.catalog_db, catalog, table)
+            names.append(slot_database(slot))
+            self.base.database(names[0], txn)
+            return created
+
+        try:
+            return self._define(change)
+        except BaseException:
+            for name in names:
+                self.base.forget(name)
+            raise
+
+    def add_column(self, name: str, column: Column) -> Table:
+        def change(txn: Txn, catalog: Catalog) -> Table:
+            table = catalog.table(name).with_column(column)
+            catalogs.store_table(txn, self.catalog_db, table, catalog.slots[table.id])
+            return table
+
+        return self._define(change)
+
+    def drop_table(self, name: str) -> None:
+        self._define(lambda txn, catalog: catalogs.remove_table(txn, self.catalog_db, catalog, catalog.table(name)))
+
+    def configure(self, **settings: Any) -> Settings:
+        def change(txn: Txn, catalog: Catalog) -> Settings:
+            changed = replace(catalog.settings, **settings)
+            catalogs.store_settings(txn, self.catalog_db, changed)
+            return changed
+
+        return self._define(change) if settings else self.catalog().settings
+
+    # Positions
+
+    def position(self, offset: int) -> Position:
+        return Position(self.database, (offset,))
+
+    def offset(self, position: Position) -> int:
+        """The place in this store's log that a position names; ForeignPosition if it is another database's."""
+        if position.database != self.database or len(position.offsets) != 1:
+            raise ForeignPosition(
+                f"position {position} belongs to another database",
+                detail=f"The positions of this one begin with {self.database}@.",
+            )
+        return position.offsets[0]
+
+    def _check_reached(self, offset: int, head: int) -> None:
+        if offset > head:
+            raise FuturePosition(
+                f"position {self.position(offset)} is in the future", detail=f"The head is {self.position(head)}."
+            )
+
+    @explained
+    def head(self) -> Position:
+        with self.base.begin() as txn:
+            return self.position(log.head(txn, self.log_db))
+
+    @explained
+    def oldest(self) -> Position:
+        """The oldest position that can still be read as of."""
+        with self.base.begin() as txn:
+            return self.position(log.oldest(txn, self.log_db))
+
+    # Reads
+
+    @explained
+    def get(self, name: str, key: tuple[Any, ...]) -> tuple[RowCodec, Row | None]:
+        """The row of a key as it is now, or None, with the codec of its table."""
+        txn, catalog = self.begin_read()
+        with txn:
+            codec = catalog.codec(name)
+            stored = stored_key(codec.key.encode_key(codec.key_cells(key)))
+            value = txn.get(stored, db=catalog.databases.tables[codec.table.id])
+        return codec, None if value is None else codec.decode(value)
+
+    @explained
+    def snapshot(self, at: Position | None = None) -> EmbeddedSnapshot:
+        """The tables at a position, or as they are now. A position inside a transaction is rounded up to its end.
+
+        FuturePosition, NotRetained or ForeignPosition.
+        """
+        with self.base.begin() as txn:
+            head = log.head(txn, self.log_db)
+            if at is None:
+                return EmbeddedSnapshot(self, head)
+            offset = self.offset(at)
+            self._check_reached(offset, head)
+            check_retained(self.database, offset, log.oldest(txn, self.log_db))
+            if offset < head:
+                block = next(log.read(txn, self.log_db, offset, head, lambda _: False))
+                if block.start < offset:
+                    offset = block.end
+            return EmbeddedSnapshot(self, offset)
+
+    @explained
+    def row_count(self, codec: RowCodec) -> int:
+        txn, catalog = self.begin_read()
+        with txn:
+            return txn.stat(catalog.databases.tables[self.current(catalog, codec).table.id])["entries"]
+
+    def partition_of(self, codec: RowCodec, row: Row) -> int:
+        return partition_function(codec)(row)
+
+    @explained
+    def split(self, codec: RowCodec, parts: int, interval: Interval = ALL) -> list[Interval]:
+        """At most `parts` adjoining intervals of like size; reads one key in 256, or all keys of a small table."""
+        txn, catalog = self.begin_read()
+        with txn:
+            current = self.current(catalog, codec)
+            keys = samples.sampled_keys(txn, self.samples_db, current.table.id, interval)
+            rows = catalog.databases.tables[current.table.id]
+            if len(keys) < 8 * parts and txn.stat(rows)["entries"] <= samples.RATE * 32 * parts:
+                cursor = txn.cursor(db=rows)
+                keys = [key for key in cursor.iternext(keys=True, values=False) if key in interval]
+        return samples.split(keys, parts, interval)
+
+    # Writes
+
+    @explained
+    def write(self, work: Callable[[Txn], Any]) -> Any:
+        """Run a member of a group commit; its result once it is durable."""
+        if self._janitor is None:
+            self._start_janitor()
+        return self._group.run(work)
+
+    def put(self, codec: RowCodec, cells: dict[int, Any], *, insert: bool = False) -> Position:
+        """One row, in a transaction of its own."""
+        whole = len(cells) == len(codec.names) or insert
+        write: Merge | Replace
+        if whole:
+            row = codec.whole(cells)
+            write = Replace(row, insert)
+            key = codec.key.encode(row)
+        else:
+            write = Merge(cells)
+            key = codec.key_of_cells(cells)
+        return self.commit(WriteSet({codec.table.id: {key: write}}, {codec.table.id: codec}))
+
+    def commit(self, writes: WriteSet) -> Position:
+        """Commit writes that depend on no read."""
+        head: int = self.write(lambda txn: commit_writes(txn, self._writing, writes))
+        return self.position(head)
+
+    def load(self, codec: RowCodec, data: pa.RecordBatch, *, rehearse: bool = False) -> Position:
+        """Put the rows of an Arrow batch in one transaction; with `rehearse`, only see whether that would work."""
+        batch = Batch(codec, data)
+
+        def work(txn: Txn) -> int:
+            head = load_batch(txn, self._writing, batch)
+            if rehearse:
+                raise _Rehearsed
+            return head
+
+        try:
+            return self.position(self.write(work))
+        except _Rehearsed:
+            return self.head()
+
+    def transaction(self) -> EmbeddedTransaction:
+        return EmbeddedTransaction(self)
+
+    def repartition(self, name: str) -> Table:
+        """Set the bounds of a RANGE table so that its partitions hold about as many rows each."""
+        codec = self.catalog().codec(name)
+        partitioning = codec.table.partitioning
+        if partitioning is None or partitioning.kind is not PartitionKind.RANGE:
+            return codec.table
+        cuts = self._bounds(codec, partitioning)
+        if len(cuts) != partitioning.count - 1:
+            return codec.table
+
+        def change(txn: Txn, catalog: Catalog) -> Table:
+            table = catalog.table(name)
+            assert table.partitioning is not None
+            changed = replace(table, partitioning=replace(table.partitioning, bounds=cuts))
+            catalogs.store_table(txn, self.catalog_db, changed, catalog.slots[table.id])
+            return changed
+
+        return self._define(change)
+
+    def _bounds(self, codec: RowCodec, partitioning: Partitioning) -> tuple[bytes, ...]:
+        """Keys that cut a table into parts of like size, and no value of the partition columns into two."""
+        snapshot = self.snapshot()
+        bounds: set[bytes] = set()
+        for part in self.split(codec, partitioning.count)[1:]:
+            for (row,) in snapshot.scan(codec, Interval(part.lower), limit=1):
+                bounds.add(codec.key.encode_key(codec.key.key_of(row)[: len(partitioning.columns)]))
+        return tuple(sorted(bounds))
+
+    # Log
+
+    @explained
+    def blocks(
+        self, lower: Position, upper: Position | None = None, tables: frozenset[int] | None = None, most: int = 1000
+    ) -> list[Block]:
+        """At most `most` blocks with a change at lower <= position < upper; with `tables`, only their sections.
+
+        NotRetained if the log does not reach back to `lower`.
+        """
+        start = self.offset(lower)
+        end = None if upper is None else self.offset(upper)
+        wanted = None if tables is None else tables.__contains__
+        found: list[Block] = []
+        with self.base.begin() as txn:
+            check_retained(self.database, start, log.oldest(txn, self.log_db))
+            self._check_reached(start, log.head(txn, self.log_db))
+            if end is not None and end <= start:
+                return []
+            for block in log.read(txn, self.log_db, start, end, wanted):
+                found.append(block)
+                if len(found) == most:
+                    break
+        return found
+
+    def pin(self, position: Position, *, seconds: float, holder: str) -> bytes:
+        """Keep the log from a position on, for so long; the pin's id. NotRetained if it is gone already."""
+        offset = self.offset(position)
+        pin = pins.new_pin()
+        self.write(lambda txn: self._set_pin(txn, pin, offset, seconds, holder))
+        return pin
+
+    def _set_pin(self, txn: Txn, pin: bytes, offset: int, seconds: float, holder: str) -> None:
+        check_retained(self.database, offset, log.oldest(txn, self.log_db))
+        pins.set_pin(txn, self.pins_db, pin, offset, seconds, holder)
+
+    def renew(self, pin: bytes, position: Position, *, seconds: float, holder: str) -> None:
+        """Move a pin on, and its deadline; NotRetained if it had run out and the log has gone on."""
+        offset = self.offset(position)
+        self.write(lambda txn: self._set_pin(txn, pin, offset, seconds, holder))
+
+    def unpin(self, pin: bytes) -> None:
+        self.write(lambda txn: txn.delete(pin, db=self.pins_db))
+
+    @explained
+    def sizes(self) -> tuple[int, int]:
+        """Bytes in use in the base and the views environment."""
+        return self.base.size(), self.views.size()
+
+    @explained
+    def reader_count(self) -> int:
+        """Read transactions that are open now, in all processes."""
+        return self.base.reader_count() + self.views.reader_count()
+
+    @explained
+    def log_size(self) -> tuple[int, int]:
+        """Changes and bytes that the log holds."""
+        with self.base.begin() as txn:
+            stat = txn.stat(self.log_db)
+            pages = stat["branch_pages"] + stat["leaf_pages"] + stat["overflow_pages"]
+            changes = log.head(txn, self.log_db) - log.oldest(txn, self.log_db)
+            return changes, pages * stat["psize"]
+
+    # Life
+
+    def clean(self) -> Cleaned:
+        """One round of the janitor."""
+        with translated():
+            return clean(self)
+
+    def _start_janitor(self) -> None:
+        with self.naming:
+            if self._janitor is None:
+                self._janitor = Janitor(self)
+
+    def close(self) -> None:
+        if self._janitor is not None:
+            self._janitor.stop()
+        self.base.close()
+        self.views.close()
+
+    def abandon(self) -> None:
+        """In a forked child: refuse every use, without waiting for locks that threads of the parent held."""
+        self.base.abandon()
+        self.views.abandon()
+        self.naming = threading.RLock()
+        self._group = self._group_commit()

@@ -1,0 +1,141 @@
+"""Statements that change something, run against the store."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TypeVar, assert_never
+
+from viewkeeper.errors import Conflict, TableExists, TooManyRows, UnknownTable
+from viewkeeper.model.position import Position
+from viewkeeper.model.rowcodec import RowCodec
+from viewkeeper.model.types import Row
+from viewkeeper.read.bykey import is_full_key, range_interval, select
+from viewkeeper.read.rows import ReadMeta, Rows
+from viewkeeper.sql.statements import (
+    AddColumn,
+    CreateTable,
+    Delete,
+    DropTable,
+    Insert,
+    KeyRange,
+    Select,
+    Statement,
+    Update,
+)
+from viewkeeper.store.interface import Store, StoreTransaction, WriteSet
+
+RETRIES = 50
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What a statement did: how many rows it wrote or removed, and the position behind them."""
+
+    rows: int
+    position: Position
+
+
+def retrying(attempt: Callable[[], T]) -> T:
+    """Run a transaction of our own again while it conflicts; the last Conflict if it always does."""
+    for _ in range(RETRIES - 1):
+        try:
+            return attempt()
+        except Conflict:
+            continue
+    return attempt()
+
+
+def run_statement(store: Store, statement: Statement) -> Outcome | Rows:
+    """Run one bound statement."""
+    match statement:
+        case CreateTable():
+            return _create(store, statement)
+        case AddColumn():
+            store.add_column(statement.table, statement.column)
+            return Outcome(rows=0, position=store.head())
+        case DropTable():
+            return _drop(store, statement)
+        case Insert():
+            return _insert(store, statement)
+        case Update():
+            return retrying(lambda: _update(store, statement))
+        case Delete():
+            return retrying(lambda: _delete(store, statement))
+        case Select():
+            snapshot = store.snapshot()
+            meta = ReadMeta(path="table", position=snapshot.position)
+            return select(snapshot, store.catalog().codec(statement.table), statement, meta)
+    assert_never(statement)
+
+
+def _create(store: Store, statement: CreateTable) -> Outcome:
+    try:
+        store.create_table(statement.table)
+    except TableExists:
+        if not statement.if_not_exists:
+            raise
+    return Outcome(rows=0, position=store.head())
+
+
+def _drop(store: Store, statement: DropTable) -> Outcome:
+    try:
+        store.drop_table(statement.name)
+    except UnknownTable:
+        if not statement.if_exists:
+            raise
+    return Outcome(rows=0, position=store.head())
+
+
+def _insert(store: Store, statement: Insert) -> Outcome:
+    codec = store.catalog().codec(statement.table)
+    writes = WriteSet()
+    for cells in statement.rows:
+        writes.insert(codec, codec.key_of_cells(cells), cells)
+    return Outcome(rows=len(statement.rows), position=store.commit(writes))
+
+
+def _update(store: Store, statement: Update) -> Outcome:
+    tx = store.transaction()
+    codec = store.catalog().codec(statement.table)
+    count = 0
+    for row in _matching(store, tx, codec, statement.where, "UPDATE"):
+        tx.put(
+            codec, codec.key.encode(row), {**{number: row[number] for number in codec.key.columns}, **statement.cells}
+        )
+        count += 1
+    return Outcome(rows=count, position=tx.commit())
+
+
+def _delete(store: Store, statement: Delete) -> Outcome:
+    tx = store.transaction()
+    codec = store.catalog().codec(statement.table)
+    count = 0
+    for row in _matching(store, tx, codec, statement.where, "DELETE"):
+        tx.remove(codec, codec.key.encode(row))
+        count += 1
+    return Outcome(rows=count, position=tx.commit())
+
+
+def _matching(
+    store: Store, tx: StoreTransaction, codec: RowCodec, where: tuple[KeyRange, ...], verb: str
+) -> Iterator[Row]:
+    """The rows of some key ranges, none twice; TooManyRows above the cap, before anything is written."""
+    cap = store.catalog().settings.statement_rows
+    left = cap
+    for keys in where:
+        if is_full_key(codec, keys):
+            row = tx.get(codec, codec.key.encode_key(keys.prefix))
+            rows = [] if row is None else [row]
+        else:
+            chunks = tx.scan(codec, range_interval(codec, keys), limit=left + 1)
+            rows = [row for chunk in chunks for row in chunk]
+        left -= len(rows)
+        if left < 0:
+            raise TooManyRows(
+                f'{verb} on table "{codec.table.name}" touches more than {cap:,} rows',
+                detail="A statement is one transaction, and one this large would hold up other writers.",
+                hint="Go through the keys in ranges, or raise the cap with db.configure(statement_rows=…).",
+            )
+        yield from rows

@@ -1,0 +1,33 @@
+"""`viewkeeper query`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.cli.running import ok, run
+
+
+def test_rows_of_a_select_with_parameters(shop: Path) -> None:
+    ok("sql", shop, "-c", "INSERT INTO Tags (docId, tag) VALUES (1, 'a'), (1, 'b'), (2, 'a')")
+    select = "SELECT tag FROM Tags WHERE docId = :doc AND tag = :tag"
+    assert run("query", shop, select, "-p", "doc=1", "-p", "tag=b", "-f", "json").rows == [{"tag": "b"}]
+
+
+def test_a_query_that_writes_is_refused_and_writes_nothing(shop: Path) -> None:
+    done = run("query", shop, "INSERT INTO Tags (docId, tag) VALUES (1, 'a')")
+    assert (done.code, done.out) == (1, "")
+    assert done.err.startswith("error[sql.unsupported]:")
+    assert ok("query", shop, "SELECT * FROM Tags", "-f", "json") == ""
+
+
+def test_a_syntax_error_shows_the_place(shop: Path) -> None:
+    done = run("query", shop, "SELECT FROM Items")
+    assert done.code == 1
+    assert done.err.startswith("error[sql.syntax]: ")
+    assert "line 1, column 8" in done.err
+
+
+def test_an_unknown_format_is_a_usage_error(shop: Path) -> None:
+    done = run("query", shop, "SELECT * FROM Items", "--format", "xml")
+    assert done.code == 2
+    assert "xml" in done.err

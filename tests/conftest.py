@@ -1,0 +1,55 @@
+"""How random tests run, and how many cases they tried.
+
+`ci` is the profile of `make test`; `--hypothesis-profile=thorough` tries twenty times as many.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Generator
+from typing import Any
+
+import pytest
+from hypothesis import settings
+from hypothesis.statistics import collector
+
+# Never derandomized: each run is a new chance to find something, and the blob of a failure repeats it.
+settings.register_profile("ci", max_examples=100, derandomize=False, deadline=None, print_blob=True)
+settings.register_profile("thorough", parent=settings.get_profile("ci"), max_examples=2_000)
+settings.load_profile("ci")
+
+_TRIED = "random cases tried"
+
+
+@pytest.hookimpl(wrapper=True, trylast=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
+    """Notes the cases that a property tried; inside hypothesis' own wrapper, whose collector it hands on to."""
+    collected: Any = collector
+    whole_report = collected.value
+
+    def count(statistics: dict[str, Any]) -> None:
+        phases = (part["test-cases"] for name, part in statistics.items() if name.endswith("-phase"))
+        statuses = Counter(case["status"] for cases in phases for case in cases)
+        item.user_properties.append((_TRIED, statuses["valid"] + statuses["interesting"]))
+        if whole_report is not None:
+            whole_report(statistics)
+
+    with collected.with_value(count):
+        return (yield)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """One line a property, a parametrized one summed up; nothing where no property ran."""
+    tried: Counter[str] = Counter()
+    for reports in terminalreporter.stats.values():
+        for report in reports:
+            if getattr(report, "when", None) == "call":
+                cases = sum(count for name, count in report.user_properties if name == _TRIED)
+                tried[report.nodeid.partition("[")[0]] += cases
+    properties = sorted((name, count) for name, count in tried.items() if count)
+    if not properties:
+        return
+    terminalreporter.section(_TRIED)
+    for name, count in properties:
+        terminalreporter.line(f"{count:7,}  {name}")
+    terminalreporter.line(f"{tried.total():7,}  in {len(properties)} properties")
