@@ -6,12 +6,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Generator
-from typing import Any
+from collections.abc import Generator, Iterator
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import settings
 from hypothesis.statistics import collector
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 # Never derandomized: each run is a new chance to find something, and the blob of a failure repeats it.
 settings.register_profile("ci", max_examples=100, derandomize=False, deadline=None, print_blob=True)
@@ -19,6 +22,17 @@ settings.register_profile("thorough", parent=settings.get_profile("ci"), max_exa
 settings.load_profile("ci")
 
 _TRIED = "random cases tried"
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    """The one Spark of the whole run, started by the first test that asks for it."""
+    # Imported here: the tests that need no JVM need not wait for pyspark either.
+    from tests.spark_session import start_spark
+
+    session = start_spark(tmp_path_factory.mktemp("spark"))
+    yield session
+    session.stop()
 
 
 @pytest.hookimpl(wrapper=True, trylast=True)

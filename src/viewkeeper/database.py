@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self, cast
 
 from viewkeeper.errors import Closed, ReadOnly
 from viewkeeper.model.change import Change
@@ -54,6 +56,7 @@ class Database:
         self._shared = open_store(path, durability=durability, read_only=read_only)
         self._store: Store = self._shared
         self._closed = False
+        self._closing = threading.Lock()
 
     # Statements
 
@@ -63,17 +66,22 @@ class Database:
         Each statement is a transaction of its own.
         """
         from viewkeeper.sql.bind import bind, check_params
-        from viewkeeper.sql.parse import parse
+        from viewkeeper.sql.parse import Parsed, parse
         from viewkeeper.sql.statements import Select
 
         parsed = parse(sql)
         check_params(parsed, params)
         result: Outcome | Rows | None = None
-        for one in parsed:
-            statement = bind(one, self._store.catalog().table, params)
+
+        def run(one: Parsed) -> Outcome | Rows:
+            catalog = self._store.catalog()
+            statement = bind(one, catalog.table, params)
             if not isinstance(statement, Select):
                 self._check_writable()
-            result = run_statement(self._store, statement)
+            return run_statement(self._store, catalog, statement)
+
+        for one in parsed:
+            result = retrying(partial(run, one))
         return result
 
     def query(self, sql: str, /, **params: Any) -> Rows:
@@ -177,7 +185,6 @@ class Database:
 
     def snapshot(self, at: Position | None = None) -> SnapshotReader:
         """Several reads at one moment: now, or at a position that the log still reaches back to."""
-        self._check_open()
         return SnapshotReader(self._store, self._store.snapshot(at))
 
     # The log
@@ -201,7 +208,7 @@ class Database:
 
     def info(self) -> DatabaseInfo:
         """Sizes, tables, and the reach of the log."""
-        return describe(self._shared)
+        return describe(self._store)
 
     def configure(self, *, log_retention: str | None = None, statement_rows: int | None = None) -> Settings:
         """Change settings of the database; the settings as they are now.
@@ -223,9 +230,12 @@ class Database:
 
     def close(self) -> None:
         """Close this handle; the store closes with its last handle."""
-        if not self._closed:
+        with self._closing:
+            if self._closed:
+                return
             self._closed = True
-            close_store(self._shared)
+            self._store = cast(Store, _ClosedStore())
+        close_store(self._shared)
 
     def __enter__(self) -> Self:
         return self
@@ -238,11 +248,19 @@ class Database:
     def __repr__(self) -> str:
         return f"<Database {self._shared.folder.path}>"
 
-    def _check_open(self) -> None:
-        if self._closed:
-            raise Closed("the database is closed", hint="Open it again with vk.open(path).")
-
     def _check_writable(self) -> None:
-        self._check_open()
+        if self._closed:
+            raise _closed()
         if self._read_only:
             raise ReadOnly("the database was opened with read_only=True", hint="Open another handle without it.")
+
+
+class _ClosedStore:
+    """What a closed handle has for a store; other handles may still have theirs."""
+
+    def __getattr__(self, name: str) -> NoReturn:
+        raise _closed()
+
+
+def _closed() -> Closed:
+    return Closed("the database is closed", hint="Open it again with vk.open(path).")

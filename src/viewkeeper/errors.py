@@ -2,7 +2,9 @@
 
     ViewkeeperError
     ├── DefinitionError      a name or a definition does not fit the catalog
-    │   ├── UnknownTable, UnknownColumn, TableExists, BadDefinition
+    │   ├── UnknownTable
+    │   │   └── TableDropped
+    │   ├── UnknownColumn, TableExists, BadDefinition
     ├── DataError            a value or a row does not fit its table
     │   ├── WrongType, OutOfRange, NullKey, BadText, KeyTooLong, RowTooLarge, MissingColumn
     │   ├── KeyExists, CardinalityExceeded, BadRow
@@ -11,7 +13,9 @@
     ├── TransactionError
     │   ├── Conflict, TransactionOver
     ├── ReadError
-    │   └── RowsConsumed
+    │   ├── RowsConsumed, ViewNotReady
+    ├── MaintenanceError
+    │   ├── Outrun
     ├── PositionError
     │   ├── BadPosition, ForeignPosition, FuturePosition, NotRetained
     └── StoreError           the folder, the disk or the handle
@@ -53,6 +57,12 @@ class DefinitionError(ViewkeeperError):
 
 class UnknownTable(DefinitionError):
     code = "definition.unknown_table"
+
+
+class TableDropped(UnknownTable):
+    """A table that was there when an operation began, and is gone, or another, at its end."""
+
+    code = "definition.unknown_table.dropped"
 
 
 class UnknownColumn(DefinitionError):
@@ -155,6 +165,22 @@ class RowsConsumed(ReadError):
     """Rows come once; the second time there would be nothing to give."""
 
     code = "read.rows_consumed"
+
+
+class ViewNotReady(ReadError):
+    """A view that is still being filled for the first time."""
+
+    code = "read.view_not_ready"
+
+
+class MaintenanceError(ViewkeeperError):
+    code = "maintenance"
+
+
+class Outrun(MaintenanceError):
+    """A batch that another maintainer, or a change of its group, has made void; nothing of it was applied."""
+
+    code = "maintenance.outrun"
 
 
 class PositionError(ViewkeeperError):

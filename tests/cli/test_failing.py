@@ -67,14 +67,17 @@ def test_ctrl_c_ends_quietly_with_130(shop: Path, monkeypatch: pytest.MonkeyPatc
     assert (done.code, done.out, done.err) == (130, "", "")
 
 
-def test_a_pipe_that_closes_is_no_error_message(shop: Path) -> None:
+@pytest.mark.parametrize("rows", [0, 20_000])
+@pytest.mark.parametrize("format", ["csv", "table"])
+def test_a_pipe_that_closes_is_no_error_message(format: str, rows: int, shop: Path) -> None:
     with database.open(shop) as db:
-        db.load("Items", [{"ItemID": number, "Name": "x" * 100} for number in range(20_000)])
-    command = [*PROGRAM, "query", str(shop), "SELECT * FROM Items", "-f", "csv"]
+        db.load("Items", [{"ItemID": number, "Name": "x" * 100} for number in range(rows)])
+    command = [*PROGRAM, "query", str(shop), "SELECT ItemID, Name FROM Items", "-f", format]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=ENVIRONMENT) as running:
         assert running.stdout is not None
         assert running.stderr is not None
-        running.stdout.readline()
+        if rows:
+            running.stdout.readline()
         running.stdout.close()
         assert running.wait(timeout=30) == 141
         assert running.stderr.read() == b""

@@ -34,7 +34,7 @@ def typed(*lines: str | type[BaseException]) -> tuple[Callable[[str], str], list
 def session(path: Path, *lines: str | type[BaseException]) -> list[str]:
     read, prompts = typed(*lines)
     with database.open(path) as db:
-        Prompt(db, Format.json, read).run()
+        Prompt(db, Format.json, {"id": 1}, read).run()
     return prompts
 
 
@@ -43,6 +43,11 @@ def test_statements_may_go_over_several_lines(shop: Path, capsys: pytest.Capture
         shop, "INSERT INTO Items (ItemID)", "VALUES (1);", "SELECT ItemID FROM Items; SELECT", "tag FROM Tags;"
     )
     assert [prompt.strip() for prompt in prompts] == ["viewkeeper>", "->", "viewkeeper>", "->", "viewkeeper>"]
+    assert capsys.readouterr().out == '{"ItemID": 1}\n'
+
+
+def test_parameters_hold_for_every_statement(shop: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    session(shop, "INSERT INTO Items (ItemID) VALUES (:id);", "SELECT ItemID FROM Items WHERE ItemID = :id;")
     assert capsys.readouterr().out == '{"ItemID": 1}\n'
 
 

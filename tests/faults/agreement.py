@@ -18,7 +18,7 @@ from viewkeeper.store import log
 from viewkeeper.store.blocks import Block
 from viewkeeper.store.cardinality import group_codec
 from viewkeeper.store.embedded import EmbeddedStore
-from viewkeeper.store.environment import Txn
+from viewkeeper.store.environment import Database, Txn
 from viewkeeper.store.keyspace import stored_key
 from viewkeeper.store.samples import is_sampled
 from viewkeeper.store.scan import ALL
@@ -103,7 +103,9 @@ def check_agreement(store: EmbeddedStore, replay: Replay | None = None, on_block
 
 def check_table(txn: Txn, store: EmbeddedStore, codec: RowCodec, expected: Rows) -> None:
     name = codec.table.name
-    stored = {key: codec.decode(value) for key, value in txn.cursor(db=store.table_db(codec))}
+    stored = {
+        key: codec.decode(value) for key, value in txn.cursor(db=store.catalog().databases.tables[codec.table.id])
+    }
     by_stored_key = {stored_key(key): row for key, row in expected.items()}
     missing = by_stored_key.keys() - stored.keys()
     unexpected = stored.keys() - by_stored_key.keys()
@@ -147,7 +149,7 @@ def check_as_of(store: EmbeddedStore, offset: int, expected: dict[int, Rows]) ->
             assert found == wanted, f"table {codec.table.name} as of {offset} is not what it was"
 
 
-def _with_prefix(txn: Txn, db: object, prefix: bytes) -> dict[bytes, bytes]:
+def _with_prefix(txn: Txn, db: Database, prefix: bytes) -> dict[bytes, bytes]:
     def entries() -> Iterator[tuple[bytes, bytes]]:
         cursor = txn.cursor(db=db)
         if cursor.set_range(prefix):

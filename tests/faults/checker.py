@@ -66,7 +66,7 @@ class Checker:
         tokens = Counter[tuple[str, int]]()
         for codec, before, after in changes:
             if codec.table.name == "accounts":
-                self._balances += (after[1] if after else 0) - (before[1] if before else 0)  # type: ignore[operator]
+                self._balances += _balance(after) - _balance(before)
             if after is not None:
                 row = codec.to_dict(after)
                 tokens[row["token"], row["parts"]] += 1
@@ -114,6 +114,10 @@ def _has(found: dict[str, Any] | None, expected: dict[str, Any] | None) -> bool:
     if found is None or expected is None:
         return found is expected
     return all(found[name] == value for name, value in expected.items())
+
+
+def _balance(row: Any) -> int:
+    return 0 if row is None else int(row[1])
 
 
 def _is_scratch(name: str) -> bool:

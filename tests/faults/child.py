@@ -83,6 +83,6 @@ def outcome(action: Callable[[], Any]) -> str:
         action()
     except vk.ViewkeeperError as error:
         return error.code if error.hint else f"{error.code} without a hint: {error}"
-    except BaseException as error:
+    except BaseException as error:  # noqa: BLE001 - what it is, is the question
         return repr(error)
     return "ok"

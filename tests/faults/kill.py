@@ -30,7 +30,13 @@ ROUNDS_A_DATABASE = 25
 STARTUP = 30.0
 """Seconds that a process may take to start, or to go on after another one was killed; far more than it needs."""
 
-LOADED_FIRST = ("pyarrow.compute", "viewkeeper.load.source", "viewkeeper.sql.bind", "viewkeeper.sql.parse", "viewkeeper.write.loading")
+LOADED_FIRST = (
+    "pyarrow.compute",
+    "viewkeeper.load.source",
+    "viewkeeper.sql.bind",
+    "viewkeeper.sql.parse",
+    "viewkeeper.write.loading",
+)
 """What writers would otherwise spend their short lives importing."""
 
 _processes = multiprocessing.get_context("forkserver")

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import os
 import random
+import shutil
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import lmdb
@@ -33,12 +35,16 @@ def make(path: Path) -> Path:
     return path / "base" / "data.mdb"
 
 
+def open_each(*paths: str) -> None:
+    def opened(path: str, read_only: bool) -> None:
+        vk.open(path, read_only=read_only).close()
+
+    for path in paths:
+        say([outcome(partial(opened, path, read_only)) for read_only in (False, True)])
+
+
 def use_everything(path: str) -> None:
     """Open, read all there is, and write; what came of each."""
-    opening = outcome(lambda: vk.open(path).close())
-    say({"open": opening, "read-only": outcome(lambda: vk.open(path, read_only=True).close())})
-    if opening != "ok":
-        return
     db = vk.open(path)
     uses: dict[str, Callable[[], object]] = {
         "tables": db.tables,
@@ -57,14 +63,6 @@ def use_everything(path: str) -> None:
     say({name: outcome(use) for name, use in uses.items()})
 
 
-def used(path: Path) -> dict[str, str]:
-    """What opening and every use gave, all in one."""
-    results: dict[str, str] = {}
-    for part in tell(use_everything, path):
-        results |= part
-    return results
-
-
 WHOLE: dict[str, Callable[[bytes], bytes]] = {
     "empty": lambda data: b"",
     "a text": lambda data: b"not a database\n" * 1000,
@@ -76,21 +74,20 @@ WHOLE: dict[str, Callable[[bytes], bytes]] = {
     "cut to the meta pages": lambda data: data[: 2 * PAGE],
     "cut to a half": lambda data: data[: len(data) // 2],
     "cut inside a page": lambda data: data[: len(data) // 2 + 100],
-    "cut by some pages": lambda data: data[: -20 * PAGE],
 }
 
 
-@pytest.mark.parametrize("kind", WHOLE)
-def test_a_damaged_file_is_told_when_it_is_opened(tmp_path: Path, kind: str) -> None:
-    file = make(tmp_path / "db")
-    file.write_bytes(WHOLE[kind](file.read_bytes()))
-    assert used(tmp_path / "db") == {"open": DAMAGED, "read-only": DAMAGED}
-
-
-def test_a_cut_file_of_views_is_told_too(tmp_path: Path) -> None:
-    make(tmp_path / "db")
-    os.truncate(tmp_path / "db" / "views" / "data.mdb", 2 * PAGE)
-    assert used(tmp_path / "db") == {"open": DAMAGED, "read-only": DAMAGED}
+@pytest.mark.parametrize("part", ["base", "views"])
+def test_a_damaged_file_is_told_when_it_is_opened(tmp_path: Path, part: str) -> None:
+    make(tmp_path / "whole")
+    paths = [tmp_path / kind for kind in WHOLE]
+    for path in paths:
+        shutil.copytree(tmp_path / "whole", path)
+        file = path / part / "data.mdb"
+        file.write_bytes(WHOLE[path.name](file.read_bytes()))
+    # All in one process: a crash ends it, and what it has said so far tells whose turn it was.
+    told = dict(zip(WHOLE, tell(open_each, *paths), strict=True))
+    assert {kind: codes for kind, codes in told.items() if codes != [DAMAGED, DAMAGED]} == {}
 
 
 def test_bytes_damaged_inside_rows_and_blocks_are_told_when_they_are_read(tmp_path: Path) -> None:
@@ -99,9 +96,9 @@ def test_bytes_damaged_inside_rows_and_blocks_are_told_when_they_are_read(tmp_pa
     data = file.read_bytes()
     assert data.count(b"first 1") > 2000
     file.write_bytes(data.replace(b"first 1", b"f\xff\xfe\xfdt 1"))
-    results = used(tmp_path / "db")
+    (results,) = tell(use_everything, tmp_path / "db")
     told = {name for name, result in results.items() if result == DAMAGED}
-    assert {result for result in results.values()} == {"ok", DAMAGED}
+    assert set(results.values()) == {"ok", DAMAGED}
     assert told >= {"get", "scan", "reverse", "as of", "changes", "merge"}
 
 
@@ -113,9 +110,9 @@ def test_a_columnar_block_with_wild_offsets_is_told_and_not_followed(tmp_path: P
     for at in range(place, place + 40, 4):
         data[at : at + 4] = (0x7FFF_FFF0 - at % 4096).to_bytes(4, "little")
     file.write_bytes(bytes(data))
-    results = used(tmp_path / "db")
+    (results,) = tell(use_everything, tmp_path / "db")
     assert results["changes"] == DAMAGED
-    assert {result for result in results.values()} == {"ok", DAMAGED}
+    assert set(results.values()) == {"ok", DAMAGED}
     assert results["get"] == results["scan"] == "ok", "the tables are whole"
 
 

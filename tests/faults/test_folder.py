@@ -80,7 +80,9 @@ def test_read_only_makes_no_database(tmp_path: Path) -> None:
     refused(tmp_path / "empty", vk.NotADatabase, read_only=True)
 
 
-@pytest.mark.parametrize("left", [[], ["create.lock"], ["create.lock", "base/", "views/"], ["views/", "viewkeeper.json.new"]])
+@pytest.mark.parametrize(
+    "left", [[], ["create.lock"], ["create.lock", "base/", "views/"], ["views/", "viewkeeper.json.new"]]
+)
 def test_a_making_that_was_interrupted_is_completed(tmp_path: Path, left: list[str]) -> None:
     path = tmp_path / "db"
     path.mkdir()

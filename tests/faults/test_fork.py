@@ -113,20 +113,18 @@ def test_a_child_opens_the_database_anew_and_the_parent_sees_its_writes(tmp_path
 
 
 def children_come_and_go(path: str) -> None:
-    global db
-    db = make(path)
-    db.get("items", 1)
-    readers = db.info().readers
+    kept = [make(path)]
+    kept[0].get("items", 1)
+    readers = kept[0].info().readers
 
     def forget_everything() -> None:
-        global db
-        del db
+        kept.clear()
         gc.collect()
 
     for action in (forget_everything, lambda: None, lambda: vk.open(path).close(), lambda: os.kill(os.getpid(), 9)):
         in_fork(action)
-        say([db.get("items", 1), len(list(db.scan("items"))), db.info().readers - readers])
-        db.put("items", {"id": 1, "name": "item"})
+        say([kept[0].get("items", 1), len(list(kept[0].scan("items"))), kept[0].info().readers - readers])
+        kept[0].put("items", {"id": 1, "name": "item"})
 
 
 def test_the_end_of_a_child_leaves_the_readers_and_locks_of_its_parent(tmp_path: Path) -> None:
@@ -146,7 +144,12 @@ def fork_during_a_commit(path: str) -> None:
     inside.wait()
 
     def work() -> None:
-        say([outcome(lambda: db.put("items", {"id": 1, "name": "child"})), outcome(lambda: db.configure(statement_rows=5))])
+        say(
+            [
+                outcome(lambda: db.put("items", {"id": 1, "name": "child"})),
+                outcome(lambda: db.configure(statement_rows=5)),
+            ]
+        )
         say(outcome(lambda: db._shared.write(lambda txn: None)))
         with vk.open(path) as own:
             say(own.get("items", 1))

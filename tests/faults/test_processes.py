@@ -64,8 +64,9 @@ def hold_the_write_lock(path: str) -> None:
     db = vk.open(path)
 
     def work(txn: Any) -> None:
-        codec = db._shared.written_catalog().codec("items")
-        txn.put(codec.key.encode((7,)), codec.encode((7, "half-written")), db=db._shared.table_db(codec))
+        catalog = db._shared.written_catalog()
+        codec, tables = catalog.codec("items"), catalog.databases.tables
+        txn.put(codec.key.encode((7,)), codec.encode((7, "half-written")), db=tables[codec.table.id])
         say("locked")
         sys.stdin.read()
 

@@ -25,7 +25,13 @@ def make(path: Path) -> None:
 
 
 def use(path: str) -> None:
-    say([outcome(lambda: vk.open(path)), outcome(lambda: vk.open(path, durability="sync")), outcome(lambda: vk.open(f"{path}/new"))])
+    say(
+        [
+            outcome(lambda: vk.open(path)),
+            outcome(lambda: vk.open(path, durability="sync")),
+            outcome(lambda: vk.open(f"{path}/new")),
+        ]
+    )
     with vk.open(path, read_only=True) as db:
         say([db.get("items", 1), len(list(db.scan("items"))), len(list(db.changes("items", since=db.oldest())))])
         say([len(list(db.snapshot(db.oldest()).scan("items"))), db.info().tables[0].rows, len(db.tables())])

@@ -39,7 +39,7 @@ CREATE TABLE bulk (id BIGINT PRIMARY KEY, price DECIMAL(10,2), label STRING, tok
   PARTITIONED BY HASH (id) INTO 4
 """
 
-Seen = list[tuple[str, list[Any], dict[str, Any] | None]]
+Seen = list[tuple[str, list[Any], Any]]
 """Tables and keys with the columns that a row must have there, or None where there must be none."""
 
 
@@ -147,7 +147,9 @@ class _Writer:
         position = self.db.load("bulk", rows, batch_rows=size)
         # Another writer may have changed the first batch before the second one was committed.
         seen = [{name: row[name] for name in ("label", "token", "parts")} for row in rows]
-        self.acknowledged(position, [("bulk", [row["id"]], cells) for row, cells in zip(rows, seen)][size:])
+        self.acknowledged(
+            position, [("bulk", [row["id"]], cells) for row, cells in zip(rows, seen, strict=True)][size:]
+        )
 
     def delete_range(self) -> None:
         first = self.random.randrange(BULK)

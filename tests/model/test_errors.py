@@ -54,14 +54,13 @@ def test_codes_are_unique_and_follow_the_tree() -> None:
 def test_drawing_in_the_docstring_is_the_tree() -> None:
     drawing = (errors.__doc__ or "").split("\n\n")[1]
     drawn: dict[str, str] = {}
-    parent = ""
+    above = {0: "ViewkeeperError"}
     for line in drawing.splitlines():
         names = re.findall(r"\b[A-Z][A-Za-z]+\b", line)
-        if re.match(r" {4}[├└]── ", line):
-            parent = names[0]
-            drawn[parent] = "ViewkeeperError"
-        elif "──" in line:
-            drawn.update(dict.fromkeys(names, parent))
+        if "──" in line:
+            depth = line.index("──") // 4
+            drawn.update(dict.fromkeys(names, above[depth - 1]))
+            above[depth] = names[0]
     assert drawn == {kind.__name__: kind.__bases__[0].__name__ for kind in EVERY_ERROR if kind is not ViewkeeperError}
 
 

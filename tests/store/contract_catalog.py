@@ -13,7 +13,7 @@ import pytest
 
 from tests.store.harness import Harness
 from tests.store.shapes import ITEMS, TAGS, codec_of, column, encoded, fill, get, put, rows, scan, table
-from viewkeeper.errors import Conflict, UnknownColumn, UnknownTable
+from viewkeeper.errors import Conflict, TableExists, UnknownColumn, UnknownTable
 from viewkeeper.model.schema import Cardinality
 from viewkeeper.model.types import INT, STRING
 from viewkeeper.store.interface import ALL, Store
@@ -112,6 +112,25 @@ class DefinitionsBind:
         with pytest.raises(Conflict):
             items.put(codec, {0: 1, 1: "b", 2: 2})
         assert get(items, "Items", 1) == (1, "a", 1, 5)
+
+    def test_write_that_looks_at_nothing_before_obeys(self, items: Store, act: Callable[..., None]) -> None:
+        codec = codec_of(items, "Items")
+        act(add_price)
+        with pytest.raises(Conflict):
+            items.put(codec, {0: 1, 1: "b", 2: 2})
+        codec = codec_of(items, "Items")
+        act(drop_items)
+        with pytest.raises(UnknownTable):
+            items.put(codec, {0: 1, 1: "b", 2: 2, 3: 3})
+
+    def test_definition_right_behind_another_obeys(self, items: Store, act: Callable[..., None]) -> None:
+        act(make_many)
+        with pytest.raises(TableExists):
+            items.create_table(table("T7", ("id",), column("id", INT)))
+        created = items.create_table(table("Mine", ("id",), column("id", INT)))
+        assert created.id > max(number for number in items.catalog().tables if number != created.id)
+        assert rows(items, "t29") == [("29",)]
+        assert rows(items, "Mine") == []
 
     def test_dropped_table_is_unknown(self, items: Store, act: Callable[..., None]) -> None:
         codec = codec_of(items, "Items")

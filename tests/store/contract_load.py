@@ -18,7 +18,8 @@ from viewkeeper.store.interface import Store
 
 def load(store: Store, name: str, data: dict[str, list[Any]], *, rehearse: bool = False) -> Position:
     codec = codec_of(store, name)
-    arrays = {column: pa.array(values, arrow_type(codec.table.column(column).type)) for column, values in data.items()}
+    types = {one.name: arrow_type(one.type) for one in codec.table.columns}
+    arrays = {name: pa.array(values, types[name]) for name, values in data.items()}
     return store.load(codec, pa.record_batch(arrays), rehearse=rehearse)
 
 
@@ -32,21 +33,19 @@ class TestLoad:
         assert position == store.head()
         (block,) = store.blocks(start)
         codec = codec_of(store, "Items")
-        assert [pair for section in block.sections for pair in section.pairs(codec)] == [(None, row) for row in expected]
+        assert block.sections[0].pairs(codec) == [(None, row) for row in expected]
         assert rows(store, "Items", start) == []
 
     @pytest.mark.parametrize("size", [1, 5, 63, 64, 200])
     def test_loaded_rows_are_those_that_puts_would_give(self, store: Store, size: int) -> None:
         columns = [column(f"c{number}", type) for number, type in enumerate(EVERY_TYPE)]
-        cells = [
-            (n, *([None, *edge_cells(type)][n % (1 + len(edge_cells(type)))] for type in EVERY_TYPE)) for n in range(size)
-        ]
+        edges = [(None, *edge_cells(type)) for type in EVERY_TYPE]
+        cells = [(n, *(values[n % len(values)] for values in edges)) for n in range(size)]
         for name in ("Loaded", "Put"):
             store.create_table(table(name, ("id",), column("id", BIGINT), *columns))
         loaded, by_put = codec_of(store, "Loaded"), codec_of(store, "Put")
-        arrays = [
-            from_cells(values, one.type) for values, one in zip(zip(*cells, strict=True), loaded.table.columns, strict=True)
-        ]
+        given = zip(zip(*cells, strict=True), loaded.table.columns, strict=True)
+        arrays = [from_cells(values, one.type) for values, one in given]
         start = store.head()
         store.load(loaded, pa.record_batch(arrays, names=list(loaded.names)))
         for row in cells:
@@ -89,7 +88,7 @@ class TestLoad:
 
     def test_same_rows_again_change_nothing(self, store: Store) -> None:
         store.create_table(ITEMS)
-        data = {"id": list(range(100)), "name": ["n"] * 100}
+        data: dict[str, list[Any]] = {"id": list(range(100)), "name": ["n"] * 100}
         head = load(store, "Items", data)
         assert load(store, "Items", data) == head
         assert store.head() == head
@@ -105,7 +104,7 @@ class TestLoad:
         if existing:
             put(store, "Orders", id=1, buyer="b")
         head, before = store.head(), rows(store, "Orders")
-        with pytest.raises(MissingColumn, match='"buyer".*NOT NULL'):
+        with pytest.raises(MissingColumn, match=r'"buyer".*NOT NULL'):
             load(store, "Orders", {"id": [1, 2], "note": ["x", "y"]})
         assert (store.head(), rows(store, "Orders")) == (head, before)
 
@@ -131,7 +130,7 @@ class TestLoad:
         if existing:
             put(store, "Tags", doc=1, tag="a")
         head, before = store.head(), rows(store, "Tags")
-        data = {"doc": list(range(300)), "tag": ["a"] * 300}
+        data: dict[str, list[Any]] = {"doc": list(range(300)), "tag": ["a"] * 300}
         assert load(store, "Tags", data, rehearse=True) == head
         assert (store.head(), rows(store, "Tags")) == (head, before)
         assert store.row_count(codec_of(store, "Tags")) == len(before)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from datetime import UTC, datetime
+from itertools import pairwise
 
 import pytest
 
@@ -55,7 +56,7 @@ class TestLog:
         for size in (1, 3, 1, 2, 4):
             fill(store, "Items", [{"id": random.getrandbits(60)} for _ in range(size)])
             edges.append(edges[-1] + size)
-        spans = list(zip(edges, edges[1:], strict=False))
+        spans = list(pairwise(edges))
         for lower in range(edges[-1] + 1):
             for upper in [None, *range(edges[-1] + 1)]:
                 end = edges[-1] if upper is None else upper
@@ -154,6 +155,7 @@ class TestSections:
         ops, before, after = sections[-1].batches(codec)
         assert ops == bytes([1]) * MANY
         assert before is None
+        assert after is not None
         assert after.schema.names == ["id", "name", "stock"]
         assert after.column("id").to_pylist() == [MANY * 1_000 + number for number in range(MANY)]
 
@@ -192,7 +194,8 @@ class TestSections:
     @pytest.mark.parametrize("changes", [FEW, MANY], ids=["by row", "by column"])
     def test_wide_decimals_are_exact(self, store: Store, changes: int) -> None:
         wide = decimal(38, 3)
-        store.create_table(table("Sums", ("id",), column("id", wide), column("low", decimal(18, 0)), column("sum", wide)))
+        columns = (column("id", wide), column("low", decimal(18, 0)), column("sum", wide))
+        store.create_table(table("Sums", ("id",), *columns))
         codec = codec_of(store, "Sums")
         most = 10**38 - 1
         cells = [(number - most, -(10**18) + 1 + number, most - number) for number in range(changes - 1)]

@@ -10,7 +10,7 @@ from tests.store.shapes import WORDS, codec_of, column, delete, encoded, fill, g
 from viewkeeper.errors import KeyTooLong
 from viewkeeper.model.rowcodec import RowCodec
 from viewkeeper.model.schema import Table
-from viewkeeper.model.types import BIGINT, BINARY, STRING, Row, decimal
+from viewkeeper.model.types import BIGINT, BINARY, STRING, Cell, Row, Type, decimal
 from viewkeeper.store.interface import Interval, Store, WriteSet
 
 # Around the length at which the embedded store begins to digest keys: 495 bytes with tag and terminator.
@@ -171,8 +171,8 @@ class TestLongKeys:
 def many_long_keys(codec: RowCodec) -> list[Row]:
     """Rows whose keys are alike in all but the last key columns."""
     width = len(codec.key.columns)
-    values = {STRING: ("s" * 480, ""), BINARY: (b"b" * 300, b"\0\xff")}
-    common = [values.get(type, (7, 0))[0] for type in codec.key.types]
+    alike: dict[Type, Cell] = {STRING: "s" * 480, BINARY: b"b" * 300}
+    common = [alike.get(type, 7) for type in codec.key.types]
     found: set[Row] = set()
     for number in range(80):
         row = list(common)

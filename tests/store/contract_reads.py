@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from random import Random
+from typing import Any
 
 import pytest
 
@@ -19,7 +20,7 @@ def row(number: int) -> Row:
     return (number, f"n{number}", number % 7)
 
 
-def fill_items(store: Store, numbers: range) -> list[Row]:
+def fill_items(store: Store, numbers: range) -> list[Any]:
     store.create_table(ITEMS)
     fill(store, "Items", [dict(zip(("id", "name", "stock"), row(number), strict=True)) for number in numbers])
     return [row(number) for number in sorted(numbers)]
@@ -102,13 +103,12 @@ class TestScans:
             lower, upper = (random.choice([None, *range(-110, 510)]) for _ in range(2))
             limit = random.choice([None, None, 0, 1, 2, 63, 64, 65, 199, 200, 201, 1000])
             wanted = [
-                found
-                for found in expected
-                if (lower is None or lower <= found[0]) and (upper is None or found[0] < upper)
+                row for row in expected if (lower is None or lower <= row[0]) and (upper is None or row[0] < upper)
             ]
             ordered = wanted[::-1] if reverse else wanted
             interval = between(codec, lower, upper)
-            assert scan(snapshot, codec, interval, limit=limit, reverse=reverse) == ordered[:limit], (lower, upper, limit)
+            found = scan(snapshot, codec, interval, limit=limit, reverse=reverse)
+            assert found == ordered[:limit], (lower, upper, limit)
 
     def test_prefix_gives_the_rows_that_begin_with_it(self, store: Store) -> None:
         store.create_table(TAGS)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Protocol
 
 from viewkeeper.model.keycodec import prefix_end
 from viewkeeper.model.position import Position
 from viewkeeper.model.rowcodec import RowCodec
 from viewkeeper.model.schema import Column, Table
-from viewkeeper.model.types import BIGINT, INT, STRING, Row, Type
+from viewkeeper.model.types import BIGINT, INT, STRING, Type
 from viewkeeper.store.interface import ALL, Interval, Store, WriteSet
 
 
@@ -17,7 +18,9 @@ def column(name: str, type: Type, *, nullable: bool = True) -> Column:
 
 
 def table(name: str, key: tuple[str, ...], *columns: Column, **options: Any) -> Table:
-    return Table(name=name, columns=columns, primary_key=key, **options)
+    """A base table; as in SQL, the columns of its key are NOT NULL."""
+    settled = tuple(replace(one, nullable=one.nullable and one.name not in key) for one in columns)
+    return Table(name=name, columns=settled, primary_key=key, **options)
 
 
 ITEMS = table("Items", ("id",), column("id", BIGINT), column("name", STRING), column("stock", INT))
@@ -57,7 +60,8 @@ def delete(store: Store, name: str, *key: Any) -> Position:
     return store.commit(writes)
 
 
-def get(store: Store, name: str, *key: Any) -> Row | None:
+def get(store: Store, name: str, *key: Any) -> Any:
+    """A row, or None; untyped, since tests compute with cells."""
     return store.get(name, key)[1]
 
 
@@ -79,12 +83,12 @@ def beginning(codec: RowCodec, *prefix: Any) -> Interval:
 
 def scan(
     reader: Scanned, codec: RowCodec, interval: Interval = ALL, *, limit: int | None = None, reverse: bool = False
-) -> list[Row]:
+) -> list[Any]:
     chunks = list(reader.scan(codec, interval, limit=limit, reverse=reverse))
     return [row for chunk in chunks for row in chunk]
 
 
-def rows(store: Store, name: str, at: Position | None = None) -> list[Row]:
+def rows(store: Store, name: str, at: Position | None = None) -> list[Any]:
     """All rows of a table in key order, now or at a position."""
     return scan(store.snapshot(at), codec_of(store, name))
 

@@ -15,8 +15,23 @@ from zlib import crc32
 import pyarrow as pa
 import pytest
 
-from tests.store.shapes import ITEMS, WORDS, beginning, codec_of, column, delete, encoded, fill, get, put, rows, scan, table
-from viewkeeper.errors import CardinalityExceeded, Closed, UnknownTable
+from tests.store.harness import EMBEDDED
+from tests.store.shapes import (
+    ITEMS,
+    WORDS,
+    beginning,
+    codec_of,
+    column,
+    delete,
+    encoded,
+    fill,
+    get,
+    put,
+    rows,
+    scan,
+    table,
+)
+from viewkeeper.errors import CardinalityExceeded, Closed, StoreFull, UnknownTable
 from viewkeeper.model.schema import Cardinality
 from viewkeeper.model.types import BIGINT, STRING
 from viewkeeper.store.embedded import EmbeddedStore
@@ -127,6 +142,67 @@ def test_janitor_empties_everything_a_dropped_table_left_and_its_slot_is_used_ag
     assert store.catalog().slots == {kept.id: store.catalog().slots[kept.id], again.id: slot}
 
 
+def test_more_tables_than_there_is_room_for_are_refused_and_the_rest_goes_on(store: EmbeddedStore) -> None:
+    with pytest.raises(StoreFull) as raised:
+        for number in range(1_100):
+            store.create_table(table(f"t{number}", ("id",), column("id", BIGINT)))
+    assert raised.value.code == "store.full"
+    assert "Drop" in raised.value.hint
+    count = len(store.catalog().tables)
+    assert count > 1_000
+    put(store, f"t{count - 1}", id=1)
+    store.drop_table("t0")
+    store.clean()
+    store.create_table(WORDS)
+    put(store, "Words", word="room again")
+    assert rows(store, "Words") == [("room again", None)]
+    assert rows(store, f"t{count - 1}") == [(1,)]
+
+
+@pytest.fixture
+def ten(store: EmbeddedStore) -> EmbeddedStore:
+    """Ten transactions of one change each, and no retention."""
+    store.create_table(ITEMS)
+    store.configure(log_retention_ms=0)
+    for number in range(10):
+        put(store, "Items", id=number)
+    return store
+
+
+def between_look_and_removal(store: EmbeddedStore, monkeypatch: pytest.MonkeyPatch, act: Callable[[], object]) -> None:
+    """Let something happen when the janitor has made the views durable and has not removed a block yet."""
+    sync = store.views.sync
+
+    def sync_then_act() -> None:
+        sync()
+        act()
+
+    monkeypatch.setattr(store.views, "sync", sync_then_act)
+
+
+def test_pin_set_while_the_janitor_is_at_work_holds(ten: EmbeddedStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    between_look_and_removal(ten, monkeypatch, lambda: ten.pin(ten.position(4), seconds=60, holder="late"))
+    ten.clean()
+    assert ten.offset(ten.oldest()) == 4
+
+
+def test_log_is_kept_for_a_watermark_that_is_not_durable_yet(
+    ten: EmbeddedStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A power cut would take the group back to where it was synced, and the changes behind that must still be there."""
+    EMBEDDED.hold(ten, 1, 3)
+    between_look_and_removal(ten, monkeypatch, lambda: EMBEDDED.hold(ten, 1, 8))
+    ten.clean()
+    assert ten.offset(ten.oldest()) == 3
+
+
+def test_views_are_made_durable_only_for_a_truncation(ten: EmbeddedStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[None] = []
+    between_look_and_removal(ten, monkeypatch, lambda: calls.append(None))
+    assert (ten.clean().blocks, len(calls)) == (9, 1)
+    assert (ten.clean().blocks, len(calls)) == (0, 1)
+
+
 @pytest.mark.parametrize(
     "read",
     [
@@ -186,7 +262,7 @@ def test_changed_keys_of_a_range_are_right_while_another_thread_adds_some(store:
         """An interval at whose upper end another thread gets its turn."""
 
         @property
-        def upper(self) -> bytes | None:  # type: ignore[override]
+        def upper(self) -> bytes | None:
             thread = threading.Thread(target=catch_up, args=(1, 2, 3))
             thread.start()
             # Where a lock keeps it out it gets its turn later, which is as good.

@@ -9,12 +9,11 @@ import time
 from collections.abc import Iterator
 from enum import StrEnum
 from itertools import islice
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from viewkeeper.cli.opening import open_existing
+from viewkeeper.cli.opening import DatabasePath, open_existing
 from viewkeeper.cli.output import as_text, json_value
 
 if TYPE_CHECKING:
@@ -33,13 +32,15 @@ class ChangeFormat(StrEnum):
 
 
 def changes(
-    path: Annotated[Path, typer.Argument(help="The folder of the database.", show_default=False)],
-    name: Annotated[str, typer.Argument(help="The table.", show_default=False)],
+    path: DatabasePath,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The table.", show_default=False)],
     since: Annotated[
         str, typer.Option("--since", metavar="POSITION", help="A position, start (as far back as the log goes) or now.")
     ] = "start",
     follow: Annotated[bool, typer.Option("--follow", help="Wait for more, until Ctrl-C.")] = False,
-    limit: Annotated[int | None, typer.Option("--limit", min=0, help="End behind so many changes.")] = None,
+    limit: Annotated[
+        int | None, typer.Option("--limit", metavar="N", min=0, help="End behind so many changes.")
+    ] = None,
     format: Annotated[ChangeFormat, typer.Option("--format", "-f", help="How they are printed.")] = ChangeFormat.text,
 ) -> None:
     """Print the changes of a table in the order of their commits."""

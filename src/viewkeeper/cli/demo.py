@@ -16,7 +16,12 @@ from viewkeeper.errors import NotADatabase, TableExists
 def demo(
     path: Annotated[
         Path | None,
-        typer.Option("--path", help="Make the database in this new folder, and leave it there.", show_default=False),
+        typer.Option(
+            "--path",
+            metavar="DIR",
+            help="Make the database in this new folder, and leave it there.",
+            show_default=False,
+        ),
     ] = None,
     keep: Annotated[bool, typer.Option("--keep", help="Leave the temporary folder there.")] = False,
 ) -> None:

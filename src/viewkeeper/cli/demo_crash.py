@@ -18,7 +18,7 @@ SECONDS = 1.0
 def kill_a_writer(stage: Stage, path: Path) -> bool:
     """Kills a process that writes an item and its tag a transaction; whether everything is as promised afterwards."""
     stage.scene("kill -9 in the middle of writing")
-    stage.say("   A process writes an item and a tag a transaction, and says each time when it is done.")
+    stage.say("   A process writes an item and its tag a transaction, and says when it is done.")
     with vk.open(path) as db:
         before = db.head()
         acknowledged = _killed(path)
@@ -29,7 +29,7 @@ def kill_a_writer(stage: Stage, path: Path) -> bool:
     checks = {
         f"nothing acknowledged is lost: {len(items):,} new items are there": len(items) >= acknowledged,
         f"no transaction is torn: the same {len(tags):,} have their tag": items == tags,
-        "log and tables agree: the log replayed over the past gives the tables of now": agrees,
+        "log and tables agree: the past and the log give the tables of now": agrees,
     }
     for claim, is_true in checks.items():
         stage.say(f"   [{'yes' if is_true else 'NO'}] {claim}")

@@ -21,12 +21,14 @@ CATEGORIES = ("book", "chair", "desk", "lamp", "shelf")
 
 ITEMS_SQL = """
 CREATE TABLE Items (
-  ItemID BIGINT PRIMARY KEY, Name STRING, Category STRING, Price DECIMAL(10,2), SellerID BIGINT
+  ItemID BIGINT PRIMARY KEY, Name STRING, Category STRING,
+  Price DECIMAL(10,2), SellerID BIGINT
 ) PARTITIONED BY HASH (ItemID) INTO 8
 """
 TAGS_SQL = """
 CREATE TABLE Tags (
-  docId BIGINT, tag STRING, timestamp TIMESTAMP TEMPORAL, PRIMARY KEY (docId, tag)
+  docId BIGINT, tag STRING, timestamp TIMESTAMP TEMPORAL,
+  PRIMARY KEY (docId, tag)
 ) WITH CARDINALITY (tag, 10)
 """
 
@@ -48,7 +50,8 @@ def tell(stage: Stage, path: Path) -> bool:
 
 def _tables(stage: Stage, db: vk.Database, path: Path) -> None:
     stage.scene("A database is a folder, and tables are made in SQL")
-    stage.say(f"   {path}, durability sync: a write returns when it is on the disk.")
+    stage.say(f"   {path}")
+    stage.say('   durability "sync": a write returns when it is on the disk')
     for statement in (ITEMS_SQL, TAGS_SQL):
         stage.code(statement)
         db.execute(statement)
@@ -92,10 +95,10 @@ def _reads(stage: Stage, db: vk.Database) -> None:
     one = microseconds(lambda: db.get("Items", next(keys)), 2000)
     ranges = iter([draw.randrange(1, ITEMS - 100) for _ in range(500)])
     many = microseconds(lambda: db.scan("Items", lower=next(ranges), limit=20).all(), 500)
-    stage.code('db.get("Items", 42); db.query("SELECT … WHERE ItemID >= :low AND ItemID < :high", low=42, high=45)')
-    select = "SELECT ItemID, Name, Price FROM Items WHERE ItemID >= :low AND ItemID < :high"
-    stage.rows(db.query(select, low=42, high=45).all())
-    stage.say(f"   get: {one:.1f} µs, scan of 20 rows: {many:.1f} µs (medians, this machine, just now)")
+    select = "SELECT ItemID, Name, Price FROM Items WHERE ItemID >= :a AND ItemID < :b"
+    stage.code(select)
+    stage.rows(db.query(select, a=42, b=45).all())
+    stage.say(f"   get: {one:.1f} µs, scan of 20 rows: {many:.1f} µs (medians, on this machine, just now)")
 
 
 def _conflict(stage: Stage, db: vk.Database) -> None:
@@ -112,10 +115,11 @@ def _conflict(stage: Stage, db: vk.Database) -> None:
                     if attempt == 1:
                         both_read.wait(timeout=10)
                     tx.put("Items", {"ItemID": 42, "Price": row["Price"] + amount})
-                lines.append(f"   {name}: {row['Price']} + {amount} committed at {tx.position}, attempt {attempt}")
+                lines.append(f"   {name}: {row['Price']} + {amount} committed, attempt {attempt}")
                 return
             except vk.Conflict as error:
-                lines.append(f"   {name}: error[{error.code}] {error.message}")
+                lines.append(f"   {name}: error[{error.code}]")
+                lines.append(f"     {error.message}")
 
     before = _price(db)
     threads = [threading.Thread(target=raise_price, args=given) for given in (("thread A", 1), ("thread B", 10))]

@@ -7,20 +7,20 @@ from typing import Annotated
 
 import typer
 
-from viewkeeper.cli.opening import open_existing
+from viewkeeper.cli.opening import DatabasePath, open_existing
 
 
 def load(
-    path: Annotated[Path, typer.Argument(help="The folder of the database.", show_default=False)],
-    table: Annotated[str, typer.Argument(help="The table to put the rows into.", show_default=False)],
+    path: DatabasePath,
+    table: Annotated[str, typer.Argument(metavar="TABLE", help="The table to put the rows into.", show_default=False)],
     files: Annotated[
-        list[Path], typer.Argument(metavar="FILE…", help="Files: .csv, .jsonl, .parquet.", show_default=False)
+        list[Path], typer.Argument(metavar="FILE", help="Files: .csv, .jsonl, .parquet.", show_default=False)
     ],
     skip_bad: Annotated[
         Path | None,
         typer.Option("--skip-bad", metavar="FILE", help="Go on behind bad rows, and write them here as JSON lines."),
     ] = None,
-    batch: Annotated[int, typer.Option("--batch", min=1, help="Rows a transaction.")] = 10_000,
+    batch: Annotated[int, typer.Option("--batch", metavar="N", min=1, help="Rows a transaction.")] = 10_000,
     ignore_unknown: Annotated[
         bool, typer.Option("--ignore-unknown", help="Leave out columns that the table does not have.")
     ] = False,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -11,6 +11,8 @@ from viewkeeper.errors import NotADatabase
 
 if TYPE_CHECKING:
     from viewkeeper.database import Database
+
+DatabasePath = Annotated[Path, typer.Argument(metavar="PATH", help="The folder of the database.", show_default=False)]
 
 
 def open_existing(path: Path, *, read_only: bool = True) -> Database:

@@ -96,9 +96,14 @@ def console(stream: IO[str] | None = None) -> Console:
     """A console on standard output; where that is no terminal, lines are as long as they need to be."""
     from rich.console import Console
 
+    class Plain(Console):
+        def on_broken_pipe(self) -> None:
+            # Rich would end the program here, with another exit code than the rest of it does.
+            raise BrokenPipeError
+
     out = stream if stream is not None else sys.stdout
     width = None if out.isatty() else 100_000
-    return Console(file=out, width=width, highlight=False, emoji=False, markup=False, soft_wrap=False)
+    return Plain(file=out, width=width, highlight=False, emoji=False, markup=False, soft_wrap=False)
 
 
 def _table(columns: Sequence[str], rows: Iterable[dict[str, Any]]) -> int:

@@ -34,9 +34,12 @@ class Prompt:
     `read` is given the prompt and returns a line; EOFError ends, KeyboardInterrupt drops what was typed so far.
     """
 
-    def __init__(self, db: Database, format: Format, read: Callable[[str], str] = input) -> None:
+    def __init__(
+        self, db: Database, format: Format, params: dict[str, Any] | None = None, read: Callable[[str], str] = input
+    ) -> None:
         self._db = db
         self._format = format
+        self._params = params or {}
         self._read = read
 
     def run(self) -> None:
@@ -70,7 +73,7 @@ class Prompt:
         """Runs the statements that are complete; what is not, for the next line to go on with."""
         statements, rest = split(text)
         for statement in statements:
-            if not self._guarded(partial(run_statement, self._db, statement, {}, self._format)):
+            if not self._guarded(partial(run_statement, self._db, statement, self._params, self._format)):
                 return ""
         return rest
 

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from viewkeeper.cli.opening import open_existing
+from viewkeeper.cli.opening import DatabasePath, open_existing
 from viewkeeper.cli.output import Format, print_rows
 from viewkeeper.cli.params import read_params
 
 
 def query(
-    path: Annotated[Path, typer.Argument(help="The folder of the database.", show_default=False)],
+    path: DatabasePath,
     select: Annotated[str, typer.Argument(metavar="SELECT", help="One SELECT.", show_default=False)],
     param: Annotated[
         list[str] | None,

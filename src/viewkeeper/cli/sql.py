@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from viewkeeper.cli.failing import print_error
-from viewkeeper.cli.opening import open_or_make
+from viewkeeper.cli.opening import DatabasePath, open_or_make
 from viewkeeper.cli.output import Format, print_rows
 from viewkeeper.cli.params import read_params
 from viewkeeper.cli.statements import Statement, split_all
@@ -20,9 +20,10 @@ if TYPE_CHECKING:
 
 
 def sql(
-    path: Annotated[Path, typer.Argument(help="The folder of the database; made if absent.", show_default=False)],
+    path: DatabasePath,
     file: Annotated[
-        str | None, typer.Argument(help="A file of statements; - is standard input.", show_default=False)
+        str | None,
+        typer.Argument(metavar="FILE", help="A file of statements; - is standard input.", show_default=False),
     ] = None,
     command: Annotated[
         str | None, typer.Option("--command", "-c", metavar="SQL", help="Run these statements.", show_default=False)
@@ -44,7 +45,7 @@ def sql(
         from viewkeeper.cli.prompt import Prompt
 
         with open_or_make(path) as db:
-            Prompt(db, format).run()
+            Prompt(db, format, params).run()
         return
     script = command if command is not None else _text(file)
     statements = split_all(script)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from viewkeeper.cli.opening import open_existing
+from viewkeeper.cli.opening import DatabasePath, open_existing
 from viewkeeper.cli.output import console, table_of
 
 if TYPE_CHECKING:
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def status(
-    path: Annotated[Path, typer.Argument(help="The folder of the database.", show_default=False)],
+    path: DatabasePath,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Print the database's tables, sizes and the reach of its log."""

@@ -13,6 +13,7 @@ from typing import Any, Literal, assert_never
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from viewkeeper.model.layout import Layout
 from viewkeeper.model.schema import Column, Table
 from viewkeeper.model.types import Cell, Kind, Type
 
@@ -46,7 +47,7 @@ def arrow_schema(columns: Sequence[Column]) -> pa.Schema:
     return pa.schema([pa.field(column.name, arrow_type(column.type), column.nullable) for column in columns])
 
 
-def table_schema(table: Table) -> pa.Schema:
+def table_schema(table: Table | Layout) -> pa.Schema:
     return arrow_schema(table.columns)
 
 

@@ -16,6 +16,7 @@ import msgspec
 
 from viewkeeper.errors import MissingColumn, NullKey, RowTooLarge, UnknownColumn, WrongType
 from viewkeeper.model.keycodec import KeyCodec
+from viewkeeper.model.layout import Layout
 from viewkeeper.model.schema import Table
 from viewkeeper.model.types import Cell, Row
 from viewkeeper.model.values import accept, present, presenter
@@ -32,10 +33,11 @@ class RowCodec:
 
     __slots__ = ("_absent", "_ids", "_pads", "_wide", "decode", "encode", "key", "names", "table", "to_dict")
 
-    def __init__(self, table: Table) -> None:
+    def __init__(self, table: Table | Layout) -> None:
         self.table = table
         self.names = table.column_names
-        self.key = KeyCodec(table.key_ids, [table.columns[column].type for column in table.key_ids])
+        types = [table.columns[column].type for column in table.key_ids]
+        self.key = KeyCodec(table.key_ids, types, table.descending)
         self._ids = {name: number for number, name in enumerate(self.names)}
         self._absent: Row = (None,) * len(self.names)
         self._pads: list[Row] = [self._absent[size:] for size in range(len(self.names) + 1)]
@@ -46,6 +48,8 @@ class RowCodec:
 
     def merge(self, given: Mapping[str, Any]) -> dict[int, Cell]:
         """The given columns as cells by column id. UnknownColumn, WrongType, OutOfRange, NullKey."""
+        if not isinstance(given, Mapping):
+            raise WrongType(f"a row is a mapping of columns to values, found {type(given).__name__}")
         cells: dict[int, Cell] = {}
         columns = self.table.columns
         for name, value in given.items():
@@ -94,7 +98,7 @@ class RowCodec:
         for number, value in zip(self.key.columns, key, strict=False):
             column = self.table.columns[number]
             cell = accept(value, column.type, column.name)
-            if cell is None:
+            if cell is None and not self.table.has_null_keys:
                 raise self._key_problem(number, True)
             cells.append(cell)
         return tuple(cells)
@@ -162,11 +166,11 @@ def widen(row: Row, wide: list[int]) -> Row:
     return tuple(cells)
 
 
-def _compile_to_dict(table: Table) -> Callable[[Row], dict[str, Any]]:
+def _compile_to_dict(table: Table | Layout) -> Callable[[Row], dict[str, Any]]:
     """Row to dict as one display expression; several times faster than zip for the widths that tables have."""
     names: dict[str, Any] = {}
     parts = []
-    for number, column in enumerate(table.columns):
+    for number, column in enumerate(table.columns[: table.visible]):
         convert = presenter(column.type)
         if convert is None:
             parts.append(f"{column.name!r}: row[{number}]")

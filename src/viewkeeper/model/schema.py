@@ -96,6 +96,20 @@ class Table:
         """The column ids of the primary key, in key order."""
         return tuple(self.column_id(name) for name in self.primary_key)
 
+    @property
+    def descending(self) -> tuple[bool, ...]:
+        """The direction of each key column: always ascending."""
+        return (False,) * len(self.primary_key)
+
+    @property
+    def has_null_keys(self) -> bool:
+        return False
+
+    @property
+    def visible(self) -> int:
+        """How many of its columns users see: all."""
+        return len(self.columns)
+
     def column_id(self, name: str) -> int:
         """The id of a column by exact name, else by name without case; UnknownColumn if there is none."""
         lowered = name.lower()

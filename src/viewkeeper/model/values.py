@@ -146,7 +146,7 @@ def _decimal(value: Any, type: Type, column: str) -> int:
         raise _range(value, type, column)
     try:
         return int(value.quantize(Decimal((0, (1,), -type.scale)), context=_EXACT).scaleb(type.scale, _EXACT))
-    except Inexact:
+    except (Inexact, InvalidOperation):
         detail = f"It has more than {type.scale} digits behind the point."
         raise _range(value, type, column, detail) from None
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Protocol
 
+from viewkeeper.errors import WrongType
 from viewkeeper.model.keycodec import prefix_end
 from viewkeeper.model.rowcodec import RowCodec
 from viewkeeper.model.schema import Column
@@ -15,6 +16,12 @@ from viewkeeper.sql.statements import KeyRange, Select
 from viewkeeper.store.interface import Interval
 
 EMPTY = Interval(b"", b"")
+
+
+def check_limit(limit: Any) -> None:
+    """WrongType unless a limit is None or a whole number from 0 on."""
+    if limit is not None and (not isinstance(limit, int) or isinstance(limit, bool) or limit < 0):
+        raise WrongType(f"limit is {limit!r}", hint="It is a whole number from 0 on, or None for all rows.")
 
 
 class Reader(Protocol):

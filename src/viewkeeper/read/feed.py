@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator
 from datetime import timedelta
 
+from viewkeeper.errors import TableDropped
 from viewkeeper.model.change import Change
 from viewkeeper.model.position import Position
 from viewkeeper.model.rowcodec import RowCodec
@@ -31,7 +32,9 @@ def _feed(store: Store, name: str, table: int, since: Position, follow: bool) ->
     position = since
     while True:
         blocks = store.blocks(position, tables=frozenset([table]), most=BLOCKS)
-        codec = store.catalog().codec(name)
+        codec = store.catalog().codecs.get(table)
+        if codec is None:
+            raise TableDropped(f'table "{name}" was dropped')
         for block in blocks:
             yield from _changes(store, codec, block, position)
             position = store.position(block.end)

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 from viewkeeper.errors import Unsupported
 from viewkeeper.model.position import Position
-from viewkeeper.read.bykey import key_interval, select
+from viewkeeper.read.bykey import check_limit, key_interval, select
 from viewkeeper.read.rows import ReadMeta, Rows
 from viewkeeper.sql.statements import Select
 from viewkeeper.store.interface import Snapshot, Store
@@ -42,6 +42,7 @@ class SnapshotReader:
     ) -> Rows:
         codec = self._store.catalog().codec(name)
         interval = key_interval(codec, prefix, lower, upper)
+        check_limit(limit)
         chunks = self._snapshot.scan(codec, interval, limit=limit, reverse=reverse)
         meta = ReadMeta(path="table", position=self.position, operations=1)
         return Rows(chunks, codec.table.columns, codec.to_dict, meta)

@@ -9,39 +9,43 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import assert_never
 
+from viewkeeper.errors import Unsupported
 from viewkeeper.model.schema import Table
 from viewkeeper.sql.params import Params, Values, check_params, values_for
 from viewkeeper.sql.parse import Parsed
-from viewkeeper.sql.statements import DropTable, Statement
+from viewkeeper.sql.place import unsupported
+from viewkeeper.sql.sources import Source
+from viewkeeper.sql.statements import AlterView, DropTable, DropView, Statement
 from viewkeeper.sql.tree import (
     AddColumnTree,
+    AlterViewTree,
+    CreateIndexTree,
     CreateTableTree,
+    CreateViewTree,
     DeleteTree,
     DropTableTree,
+    DropViewTree,
     InsertTree,
     SelectTree,
+    TableTree,
     UpdateTree,
 )
 
 __all__ = ["bind", "check_params"]
 
 
-def bind(parsed: Parsed, find: Callable[[str], Table], params: Params) -> Statement:
+def bind(parsed: Parsed, find: Callable[[str], Table | Source], params: Params) -> Statement:
     """The statement with its columns and values looked up.
 
-    `find` gives a table by name and raises UnknownTable. The statements of a text are bound one by one, each after the
-    one before it was run, so that it sees the tables that were made; `params` are those of the whole text.
+    `find` gives a table or view by name and raises UnknownTable. The statements of a text are bound one by one, each
+    after the one before it was run, so that it sees the tables that were made; `params` are those of the whole text.
     """
     values = values_for(parsed, params)
     memo = parsed.memo
     if memo.target is None:
         tree = parsed.tree
-        if isinstance(tree, DropTableTree):
-            return DropTable(name=tree.name.text, if_exists=tree.if_exists)
-        if isinstance(tree, CreateTableTree):
-            from viewkeeper.sql.bind_tables import bind_create
-
-            return bind_create(parsed, tree)
+        if not isinstance(tree, TableTree):
+            return _bind_object(parsed, tree, find)
         memo.target = _target(parsed, tree)
     table = find(memo.target)
     compiled = memo.compiled
@@ -50,7 +54,35 @@ def bind(parsed: Parsed, find: Callable[[str], Table], params: Params) -> Statem
     return compiled[1](values)
 
 
-def _target(parsed: Parsed, tree: AddColumnTree | InsertTree | UpdateTree | DeleteTree | SelectTree) -> str:
+def _bind_object(
+    parsed: Parsed,
+    tree: CreateTableTree | DropTableTree | CreateViewTree | CreateIndexTree | DropViewTree | AlterViewTree,
+    find: Callable[[str], Table | Source],
+) -> Statement:
+    """A statement that makes, changes or drops something by its own name."""
+    match tree:
+        case DropTableTree():
+            return DropTable(name=tree.name.text, if_exists=tree.if_exists)
+        case DropViewTree():
+            return DropView(name=tree.name.text, kind=tree.kind, if_exists=tree.if_exists, cascade=tree.cascade)
+        case AlterViewTree():
+            return AlterView(name=tree.name.text, kind=tree.kind, maintain=tree.maintain)
+        case CreateTableTree():
+            from viewkeeper.sql.bind_tables import bind_create
+
+            return bind_create(parsed, tree)
+        case CreateViewTree():
+            from viewkeeper.sql.bind_views import bind_view
+
+            return bind_view(parsed, tree, find)
+        case CreateIndexTree():
+            from viewkeeper.sql.bind_views import bind_index
+
+            return bind_index(parsed, tree, find)
+    assert_never(tree)
+
+
+def _target(parsed: Parsed, tree: TableTree) -> str:
     """The name of the table that a statement is about."""
     if isinstance(tree, SelectTree):
         from viewkeeper.sql.select_source import select_target
@@ -59,13 +91,35 @@ def _target(parsed: Parsed, tree: AddColumnTree | InsertTree | UpdateTree | Dele
     return tree.table.text
 
 
-def _compile(parsed: Parsed, table: Table) -> Callable[[Values], Statement]:
-    tree = parsed.tree
-    match tree:
-        case SelectTree():
-            from viewkeeper.sql.bind_select import compile_select
+def _refuse_write(
+    parsed: Parsed, tree: InsertTree | UpdateTree | DeleteTree | AddColumnTree, source: Source
+) -> Unsupported:
+    words = {
+        InsertTree: "INSERT into",
+        UpdateTree: "UPDATE of",
+        DeleteTree: "DELETE from",
+        AddColumnTree: "ALTER TABLE of",
+    }
+    what = f'{words[type(tree)]} {source.kind} "{source.name}"'
+    return unsupported(
+        parsed.source,
+        tree.table.start,
+        what,
+        detail="A view is kept equal to its definition: it follows what is written to its sources.",
+        hint="Write to the tables that it reads, or CREATE OR REPLACE the view.",
+    )
 
-            return compile_select(parsed, tree, table)
+
+def _compile(parsed: Parsed, table: Table | Source) -> Callable[[Values], Statement]:
+    tree = parsed.tree
+    assert isinstance(tree, TableTree)
+    if isinstance(tree, SelectTree):
+        from viewkeeper.sql.bind_select import compile_select
+
+        return compile_select(parsed, tree, table)
+    if isinstance(table, Source):
+        raise _refuse_write(parsed, tree, table)
+    match tree:
         case InsertTree() | UpdateTree() | DeleteTree():
             from viewkeeper.sql.bind_rows import compile_write
 
@@ -75,6 +129,4 @@ def _compile(parsed: Parsed, table: Table) -> Callable[[Values], Statement]:
 
             statement = bind_add_column(tree, table)
             return lambda _: statement
-        case CreateTableTree() | DropTableTree():
-            raise AssertionError("these are bound without a table")
     assert_never(tree)

@@ -27,17 +27,16 @@ def compile_write(
     scope = Scope(parsed=parsed, table=table, qualifier=tree.table.text)
     match tree:
         case InsertTree():
-            return _insert(tree, scope)
+            return _insert(tree, scope, table)
         case UpdateTree():
-            return _update(tree, scope)
+            return _update(tree, scope, table)
         case DeleteTree():
             condition = compile_where(tree.where, scope)
             return lambda values: Delete(table=table.name, where=condition.ranges(values))
     assert_never(tree)
 
 
-def _insert(tree: InsertTree, scope: Scope) -> Callable[[Values], Insert]:
-    table = scope.table
+def _insert(tree: InsertTree, scope: Scope, table: Table) -> Callable[[Values], Insert]:
     numbers = list(range(len(table.columns))) if tree.columns is None else _distinct(tree.columns, scope)
     for number, column in enumerate(table.columns):
         if not column.nullable and number not in numbers:
@@ -66,8 +65,7 @@ def _insert(tree: InsertTree, scope: Scope) -> Callable[[Values], Insert]:
     return fill
 
 
-def _update(tree: UpdateTree, scope: Scope) -> Callable[[Values], Update]:
-    table = scope.table
+def _update(tree: UpdateTree, scope: Scope, table: Table) -> Callable[[Values], Update]:
     numbers = _distinct([name for name, _ in tree.assignments], scope)
     operands: list[tuple[int, Operand]] = []
     for number, (name, value) in zip(numbers, tree.assignments, strict=True):

@@ -1,4 +1,4 @@
-"""SELECT of one table by key."""
+"""SELECT of one table or view by key."""
 
 from __future__ import annotations
 
@@ -16,11 +16,12 @@ from viewkeeper.sql.place import syntax_error
 from viewkeeper.sql.scope import Scope
 from viewkeeper.sql.select_order import is_descending
 from viewkeeper.sql.select_source import ONE_TABLE
+from viewkeeper.sql.sources import Source
 from viewkeeper.sql.statements import Select
 from viewkeeper.sql.tree import SelectTree
 
 
-def compile_select(parsed: Parsed, tree: SelectTree, table: Table) -> Callable[[Values], Select]:
+def compile_select(parsed: Parsed, tree: SelectTree, table: Table | Source) -> Callable[[Values], Select]:
     """What fills the parameters of a query, whose `select_target` is `table`, into a Select."""
     query = tree.query
     scope = Scope(parsed=parsed, table=table, qualifier=query.args["from_"].this.alias_or_name)

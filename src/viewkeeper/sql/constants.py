@@ -107,7 +107,9 @@ def _text(text: str, column: Column) -> Cell:
 
 def _typed_text(node: exp.Expr) -> Kind | None:
     """DATE or TIMESTAMP for DATE '…' and TIMESTAMP '…'."""
-    if type(node) is not exp.Cast or not (isinstance(node.this, exp.Literal) and node.this.is_string):
+    if type(node) is not exp.Cast or "to" not in node.args:
+        return None
+    if not (isinstance(node.this, exp.Literal) and node.this.is_string):
         return None
     kinds = {exp.DType.DATE: Kind.DATE, exp.DType.TIMESTAMPTZ: Kind.TIMESTAMP}
     return kinds.get(node.args["to"].this)

@@ -17,6 +17,7 @@ from viewkeeper.sql.refused_statements import INSTEAD, OBJECTS
 from viewkeeper.sql.row_syntax import RowSyntax
 from viewkeeper.sql.table_syntax import TableSyntax
 from viewkeeper.sql.tree import Tree
+from viewkeeper.sql.view_syntax import ViewSyntax
 
 # sqlglot keeps the rest of a statement that begins with one of the first four as a raw text, and takes ADD FILE for
 # one; |> it reads only in part.
@@ -25,18 +26,33 @@ _OF_OBJECTS = ("CREATE", "ALTER", "DROP")
 _WHOLE = {"OR": "OR REPLACE", "MATERIALIZED": "MATERIALIZED VIEW", "JOIN": "JOIN INDEX"}
 
 
-class StatementParser(TableSyntax, RowSyntax):
+class StatementParser(TableSyntax, RowSyntax, ViewSyntax):
     """One statement to its tree, by its first words."""
 
     READERS: ClassVar[dict[tuple[str, ...], Callable[[StatementParser], Tree]]] = {
         ("CREATE", "TABLE"): TableSyntax._create_table,
         ("ALTER", "TABLE"): TableSyntax._alter_table,
         ("DROP", "TABLE"): TableSyntax._drop_table,
+        ("CREATE", "VIEW"): ViewSyntax._create_view,
+        ("CREATE", "INDEX"): ViewSyntax._create_index,
+        ("ALTER", "VIEW"): ViewSyntax._alter_view,
+        ("DROP", "VIEW"): ViewSyntax._drop_view,
         ("INSERT",): RowSyntax._insert,
         ("UPDATE",): RowSyntax._update,
         ("DELETE",): RowSyntax._delete,
         ("SELECT",): RowSyntax._select,
     }
+    ALSO: ClassVar[dict[tuple[str, ...], Callable[[StatementParser], Tree]]] = {
+        ("CREATE", "MATERIALIZED", "VIEW"): ViewSyntax._create_view,
+        ("CREATE", "OR", "REPLACE", "MATERIALIZED", "VIEW"): ViewSyntax._replace_view,
+        ("CREATE", "OR", "REPLACE", "VIEW"): ViewSyntax._replace_view,
+        ("CREATE", "OR", "REPLACE", "INDEX"): ViewSyntax._replace_index,
+        ("ALTER", "MATERIALIZED", "VIEW"): ViewSyntax._alter_view,
+        ("ALTER", "INDEX"): ViewSyntax._alter_index,
+        ("DROP", "MATERIALIZED", "VIEW"): ViewSyntax._drop_view,
+        ("DROP", "INDEX"): ViewSyntax._drop_index,
+    }
+    """Longer forms of the same statements."""
 
     def read(self, tokens: list[Token], text: str) -> Tree:
         """The tree of the statement that `tokens`, all of them, make. Places are offsets in `text`."""
@@ -44,7 +60,8 @@ class StatementParser(TableSyntax, RowSyntax):
         self.sql = text
         self._chunks = [tokens]
         self._advance_chunk()
-        reader = next((read for words, read in self.READERS.items() if self._match_text_seq(*words)), None)
+        readers = {**self.ALSO, **self.READERS}
+        reader = next((read for words, read in readers.items() if self._match_text_seq(*words)), None)
         return reader(self) if reader is not None else self._refuse_statement()
 
     def _refuse_statement(self) -> NoReturn:
@@ -55,14 +72,16 @@ class StatementParser(TableSyntax, RowSyntax):
             problem = f"unexpected {self._found(first)}"
             raise syntax_error(self.sql, first.start, problem, hint=f"The statements are {known}.")
         hint = INSTEAD.get(word, "")
+        yet = False
         if word in _OF_OBJECTS:
             self._advance()
             if not self._is_word(self._curr):
                 self._fail("TABLE")
             kind = self._curr.text.upper()
-            hint = OBJECTS.get(kind, "Tables are all there is to create, alter and drop.")
+            yet = kind == "JOIN"
+            hint = OBJECTS.get(kind, "Tables, views and indexes are all there is to create, alter and drop.")
             word = f"{word} {_WHOLE.get(kind, kind)}"
-        self._refuse(word, first, detail=f"The statements are {known}.", hint=hint)
+        self._refuse(word, first, detail=f"The statements are {known}.", hint=hint, yet=yet)
 
 
 class Viewkeeper(Spark):

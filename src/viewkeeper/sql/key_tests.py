@@ -45,19 +45,25 @@ class Interval:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnTests:
-    """AND-ed tests of one key column. A test against NULL is never true.
+    """AND-ed tests of one key column. A test against NULL is never true, but for `is_null`, which asks for it.
 
-    `lowers` and `uppers` are bounds, each with whether it is included.
+    `lowers` and `uppers` are bounds, each with whether it is included. `not_null`: the column may be NULL, and every
+    test but `is_null` leaves those rows out.
     """
 
     order: Callable[[Any], Any]
     choices: tuple[Choice, ...]
     lowers: tuple[tuple[Operand, bool], ...]
     uppers: tuple[tuple[Operand, bool], ...]
+    descending: bool = False
+    is_null: bool = False
+    not_null: bool = False
 
     def points(self, values: Values) -> list[Cell]:
-        """The cells that every test allows, each once, in key order. For columns with at least one choice."""
+        """The cells that every test allows, each once, in stored order. For columns with a choice, or IS NULL."""
         order = self.order
+        if self.is_null:
+            return [None] if not (self.choices or self.lowers or self.uppers or self.not_null) else []
         allowed: dict[Any, Cell] | None = None
         for choice in self.choices:
             cells: dict[Any, Cell] = {order(cell): cell for cell in choice(values) if cell is not None}
@@ -65,7 +71,8 @@ class ColumnTests:
         interval = self.interval(values)
         if interval is None or not allowed:
             return []
-        return [allowed[place] for place in sorted(allowed) if self._within(interval, place)]
+        places = sorted(allowed, reverse=self.descending)
+        return [allowed[place] for place in places if self._within(interval, place)]
 
     def interval(self, values: Values) -> Interval | None:
         """The tightest of the bounds; None if nothing is between them."""
@@ -124,7 +131,7 @@ class KeyCondition:
     fixed: frozenset[int]
 
     def ranges(self, values: Values) -> tuple[KeyRange, ...]:
-        """Disjoint ranges in key order; none if no key can pass. TooManyRows beyond MAX_RANGES."""
+        """Disjoint ranges in stored order; none if no key can pass. TooManyRows beyond MAX_RANGES."""
         if self.plain is not None:
             prefix = tuple([operand(values) for operand in self.plain])
             return () if None in prefix else (KeyRange(prefix=prefix),)
@@ -145,6 +152,7 @@ class KeyCondition:
                 lower_inclusive=interval.lower_inclusive,
                 upper=interval.upper,
                 upper_inclusive=interval.upper_inclusive,
+                not_null=self.ranged is not None and self.ranged.not_null,
             )
             for prefix in product(*points)
         )

@@ -29,13 +29,15 @@ _FLIPPED: dict[type[exp.Expr], type[exp.Expr]] = {
     exp.GT: exp.LT,
     exp.GTE: exp.LTE,
 }
+_KEY_OF = {"table": "primary key", "view": "key"}
+_ELSE = "anything else would read every row"
 _SINGLE = (str, bytes, bytearray, memoryview, Mapping)
 _ALLOWED = "WHERE takes =, IN, <, <=, >, >= and BETWEEN on key columns, joined by AND."
 _INSTEAD = {
     exp.Or: "Write an IN list, or one statement for each alternative.",
     exp.Not: "Write the keys that are wanted.",
     exp.NEQ: "Write two statements, one with < and one with >.",
-    exp.Is: "Leave it out: key columns are never NULL.",
+    exp.Is: "Leave it out: this key column is never NULL.",
     exp.Like: "For a beginning of a text write a range: name >= 'ab' AND name < 'ac'.",
     exp.NullSafeEQ: "Write =.",
     exp.Boolean: "Leave it out, or leave out WHERE to mean every row.",
@@ -51,19 +53,29 @@ class _Gathered:
     choices: list[Choice] = field(default_factory=list)
     lowers: list[tuple[Operand, bool]] = field(default_factory=list)
     uppers: list[tuple[Operand, bool]] = field(default_factory=list)
+    is_null: bool = False
+    is_not_null: bool = False
 
-    def tests(self, column: Column) -> ColumnTests:
+    def tests(self, column: Column, descending: bool) -> ColumnTests:
+        bounded = bool(self.lowers or self.uppers)
         return ColumnTests(
             order=order_of(column.type),
             choices=tuple(self.choices),
             lowers=tuple(self.lowers),
             uppers=tuple(self.uppers),
+            descending=descending,
+            is_null=self.is_null,
+            not_null=column.nullable and (bounded or self.is_not_null),
         )
+
+    @property
+    def has_points(self) -> bool:
+        return bool(self.choices) or self.is_null
 
     @property
     def is_plain(self) -> bool:
         """Whether one `=` is all there is."""
-        return len(self.choices) == len(self.equals) == 1 and not self.lowers and not self.uppers
+        return len(self.choices) == len(self.equals) == 1 and not (self.lowers or self.uppers or self.is_null)
 
 
 def compile_where(condition: exp.Expr | None, scope: Scope) -> KeyCondition:
@@ -86,7 +98,7 @@ def compile_where(condition: exp.Expr | None, scope: Scope) -> KeyCondition:
         if not gathered:
             break
         found = gathered.pop(table.column_id(column.name), None)
-        if found is not None and found.choices:
+        if found is not None and found.has_points:
             pinned.append((column, found))
             continue
         if found is not None:
@@ -94,12 +106,13 @@ def compile_where(condition: exp.Expr | None, scope: Scope) -> KeyCondition:
         if gathered:
             raise _gap(gathered, column, ranged is not None, scope)
     plain = ranged is None and all(found.is_plain for _, found in pinned)
+    down = {table.columns[number].name for number in scope.descending}
     return KeyCondition(
         table=table.name,
-        pinned=tuple(found.tests(column) for column, found in pinned),
-        ranged=ranged[1].tests(ranged[0]) if ranged else None,
+        pinned=tuple(found.tests(column, column.name in down) for column, found in pinned),
+        ranged=ranged[1].tests(ranged[0], ranged[0].name in down) if ranged else None,
         plain=tuple(found.equals[0] for _, found in pinned) if plain else None,
-        fixed=frozenset(table.column_id(column.name) for column, found in pinned if found.equals),
+        fixed=frozenset(table.column_id(column.name) for column, found in pinned if found.equals or found.is_null),
     )
 
 
@@ -129,12 +142,29 @@ def _gather(node: exp.Expr, gathered: dict[int, _Gathered], scope: Scope) -> Non
     elif isinstance(node, exp.In):
         column, tests = _column(bare(node.this), node, gathered, scope)
         tests.choices.append(_in_list(node, column, scope))
+    elif (side := _null_test(node, scope)) is not None:
+        column, tests = _column(side, node, gathered, scope)
+        if isinstance(node, exp.Not):
+            tests.is_not_null = True
+        else:
+            tests.is_null = True
     else:
         told = node.this if isinstance(node, exp.Not) and isinstance(node.this, exp.Is) else node
         hint = next(
             (text for kind, text in _INSTEAD.items() if isinstance(told, kind)), "Compare key columns with values."
         )
         raise scope.refuse(node, f"{construct(node)} in WHERE", detail=_ALLOWED, hint=hint)
+
+
+def _null_test(node: exp.Expr, scope: Scope) -> exp.Expr | None:
+    """The column of IS [NOT] NULL, if it may be NULL: key columns of a view may, those of a table are never."""
+    test = node.this if isinstance(node, exp.Not) else node
+    if not isinstance(test, exp.Is) or not isinstance(bare(test.expression), exp.Null):
+        return None
+    column = bare(test.this)
+    if not isinstance(column, exp.Column) or not scope.table.columns[scope.column_id(column)].nullable:
+        return None
+    return column
 
 
 def _column(side: exp.Expr, node: exp.Expr, gathered: dict[int, _Gathered], scope: Scope) -> tuple[Column, _Gathered]:
@@ -152,9 +182,11 @@ def _column(side: exp.Expr, node: exp.Expr, gathered: dict[int, _Gathered], scop
     if number not in scope.table.key_ids:
         raise scope.refuse(
             side,
-            f'a condition on column "{column.name}", which is not in the primary key,',
-            detail=f'Table "{scope.table.name}" is found by its key, {scope.key}; anything else would read every row.',
-            hint=f"Write conditions on {scope.key}, or read the rows and filter them.",
+            f'a condition on column "{column.name}", which is not in the {_KEY_OF[scope.kind]},',
+            detail=f'{scope.kind.title()} "{scope.table.name}" is found by its key, {scope.key}; {_ELSE}.',
+            hint=f"Write conditions on {scope.key}, or read the rows and filter them."
+            if scope.order
+            else "Read the rows and filter them.",
         )
     return column, gathered.setdefault(number, _Gathered(node))
 

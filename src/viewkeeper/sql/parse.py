@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from viewkeeper.errors import SqlSyntax
 from viewkeeper.model.schema import Table
 from viewkeeper.sql.place import quoted, syntax_error
+from viewkeeper.sql.sources import Source
 from viewkeeper.sql.statements import Statement
 from viewkeeper.sql.tree import Tree
 
@@ -28,7 +29,7 @@ class Memo:
 
     def __init__(self) -> None:
         self.target: str | None = None
-        self.compiled: tuple[Table, Callable[[Any], Statement]] | None = None
+        self.compiled: tuple[Table | Source, Callable[[Any], Statement]] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -46,10 +46,23 @@ def syntax_error(text: str, start: int, problem: str, *, hint: str = "") -> SqlS
     )
 
 
-def unsupported(text: str, start: int, construct: str, *, detail: str, hint: str) -> Unsupported:
-    """The refusal of a construct by name: where it stands, why it is refused, what to write instead."""
+def unsupported(text: str, start: int, construct: str, *, detail: str, hint: str, yet: bool = False) -> Unsupported:
+    """The refusal of a construct by name: where it stands, why it is refused, what to write instead.
+
+    `yet` says that it will be supported.
+    """
+    refusal = "is not supported yet" if yet else "is not supported"
+    return Unsupported(f"{construct} {refusal}, {at(text, start)}", detail=detail, hint=hint)
+
+
+def at(text: str, start: int) -> str:
+    """A place as an error names it.
+
+    >>> at("SELECT *\\nFROM t", 9)
+    'at line 2, column 1'
+    """
     line, column = place(text, start)
-    return Unsupported(f"{construct} is not supported, at line {line}, column {column}", detail=detail, hint=hint)
+    return f"at line {line}, column {column}"
 
 
 def quoted(text: str, start: int, end: int) -> str:

@@ -35,14 +35,12 @@ INSTEAD: dict[str, str] = {
 """By first word, in upper case."""
 
 OBJECTS: dict[str, str] = {
-    "MATERIALIZED": "Read the tables by key.",
-    "VIEW": "Read the tables by key.",
-    "INDEX": "Make the columns to search by the first of the primary key, or keep a second table with such a key.",
-    "JOIN": "Read the tables by key, one after the other.",
+    "JOIN": "Create an index over each table, and read one after the other.",
+    "UNIQUE": "Make the columns the primary key of a table.",
     "TEMPORARY": "Create a plain table and drop it afterwards.",
     "TEMP": "Create a plain table and drop it afterwards.",
     "EXTERNAL": "Create a plain table and load the rows.",
-    "OR": "Drop the table first, or write IF NOT EXISTS.",
+    "OR": "Views and indexes can be replaced. Drop the table first, or write IF NOT EXISTS.",
     "DATABASE": "A folder is a database: open another one.",
     "SCHEMA": "A folder is a database: open another one.",
 }

@@ -11,14 +11,15 @@ from viewkeeper.model.schema import Table
 from viewkeeper.sql.constructs import start_of
 from viewkeeper.sql.parse import Parsed
 from viewkeeper.sql.place import unsupported
+from viewkeeper.sql.sources import Source
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scope:
-    """A statement and its one table; `qualifier` is what may stand before the dot of a column."""
+    """A statement and its one table or view; `qualifier` is what may stand before the dot of a column."""
 
     parsed: Parsed
-    table: Table
+    table: Table | Source
     qualifier: str
 
     def column_id(self, node: exp.Column) -> int:
@@ -42,5 +43,22 @@ class Scope:
 
     @property
     def key(self) -> str:
-        """The primary key as an error shows it."""
-        return f"({', '.join(self.table.primary_key)})"
+        """The key, with directions, as an error shows it."""
+        return f"({', '.join(name + ' DESC' * down for name, down in self.order)})"
+
+    @property
+    def kind(self) -> str:
+        return self.table.kind if isinstance(self.table, Source) else "table"
+
+    @property
+    def order(self) -> list[tuple[str, bool]]:
+        """The columns by which rows are stored, and whether they descend."""
+        downs = self.descending
+        return [(self.table.columns[number].name, number in downs) for number in self.table.key_ids]
+
+    @property
+    def descending(self) -> frozenset[int]:
+        """The columns of the key that are stored from the highest value down."""
+        if not isinstance(self.table, Source):
+            return frozenset()
+        return frozenset(number for number, descending in self.table.stored_order if descending)

@@ -18,6 +18,7 @@ def is_descending(
     """
     if order is None:
         return False
+    stored_down = scope.descending
     keys = [number for number in scope.table.key_ids if number not in fixed]
     direction: bool | None = None
     for item in order.expressions:
@@ -26,9 +27,14 @@ def is_descending(
             continue
         if not keys or keys.pop(0) != number or item.args.get("with_fill"):
             raise _bad_order(item, "ORDER BY of another order than the key's", scope)
-        descending = bool(item.args.get("desc"))
+        asked_down = bool(item.args.get("desc"))
+        if scope.table.columns[number].nullable and bool(item.args.get("nulls_first")) is asked_down:
+            # NULL is below every value, so it comes first ascending and last descending.
+            raise _bad_order(item, f"NULLS {'FIRST' if asked_down else 'LAST'} in ORDER BY", scope)
+        descending = asked_down is not (number in stored_down)
         if direction is not None and direction is not descending:
-            raise _bad_order(item, "ORDER BY with both ASC and DESC", scope)
+            what = "ORDER BY with other directions than the key's" if stored_down else "ORDER BY with both ASC and DESC"
+            raise _bad_order(item, what, scope)
         direction = descending
     return bool(direction)
 
@@ -46,11 +52,17 @@ def _ordered_by(item: exp.Expr, columns: tuple[tuple[str, int], ...], scope: Sco
 
 
 def _bad_order(item: exp.Expr, what: str, scope: Scope) -> Unsupported:
-    keys = scope.table.primary_key
-    backwards = ", ".join(f"{name} DESC" for name in keys)
+    if not scope.order:
+        detail, hint = (
+            f'The rows of {scope.kind} "{scope.table.name}" are in no order.',
+            "Sort the rows in your program.",
+        )
+        return scope.refuse(item, what, detail=detail, hint=hint)
+    forwards = ", ".join(name + " DESC" * down for name, down in scope.order)
+    backwards = ", ".join(name + " DESC" * (not down) for name, down in scope.order)
     return scope.refuse(
         item,
         what,
         detail=f"Rows are kept in the order of {scope.key}, and read forwards or backwards.",
-        hint=f"Write ORDER BY {', '.join(keys)} or ORDER BY {backwards}, or sort the rows in your program.",
+        hint=f"Write ORDER BY {forwards} or ORDER BY {backwards}, or sort the rows in your program.",
     )

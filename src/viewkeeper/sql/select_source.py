@@ -23,7 +23,6 @@ _CLAUSES = {
     "windows": ("WINDOW", "Read the rows and rank them in your program."),
     "offset": ("OFFSET", _KEYSET),
     "locks": ("FOR UPDATE", "Read and write in one transaction; it fails with Conflict if the rows changed meanwhile."),
-    "hint": ("a hint", "Leave it out."),
     "sample": ("TABLESAMPLE", "Read a key range."),
     "into": ("INTO", "Insert the rows that were read."),
     "sort": ("SORT BY", "Write ORDER BY."),

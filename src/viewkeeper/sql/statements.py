@@ -6,14 +6,38 @@ from dataclasses import dataclass
 
 from viewkeeper.model.schema import Column, Table
 from viewkeeper.model.types import Cell, Row
+from viewkeeper.plan.relation import Relation
+from viewkeeper.sql.maintain import Maintain, Mode, ViewKind
+
+__all__ = [
+    "AddColumn",
+    "AlterView",
+    "CreateTable",
+    "CreateView",
+    "Delete",
+    "DropTable",
+    "DropView",
+    "Insert",
+    "KeyRange",
+    "Maintain",
+    "Mode",
+    "Retain",
+    "Select",
+    "Statement",
+    "TableStatement",
+    "Update",
+    "ViewKind",
+    "ViewStatement",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeyRange:
     """The rows whose key begins with `prefix` and whose next key column lies between the bounds.
 
-    `prefix` holds cells in key order; empty, it is every row. A bound that is None is open; key columns are never
-    NULL, so no bound ever needs to be NULL.
+    `prefix` holds cells in key order; empty, it is every row. A bound that is None is open. Key columns of a table are
+    never NULL; those of a view may be: a None in `prefix` is NULL itself, and with `not_null` the next key column has
+    to have a value. `lower` is the lower value also where the key column descends.
     """
 
     prefix: Row
@@ -21,6 +45,7 @@ class KeyRange:
     lower_inclusive: bool = True
     upper: Cell | None = None
     upper_inclusive: bool = True
+    not_null: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,9 +95,9 @@ class Delete:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Select:
-    """Rows of one table in key order, or its reverse.
+    """Rows of one table or view in the order in which they are stored, or with `descending` in its reverse.
 
-    `columns` are (output name, column id). The ranges of `where` are disjoint and in ascending key order, whatever
+    `columns` are (output name, column id). The ranges of `where` are disjoint and in stored order, whatever
     `descending` says; no range means no row. `limit` counts over all ranges.
     """
 
@@ -83,4 +108,62 @@ class Select:
     limit: int | None
 
 
-Statement = CreateTable | AddColumn | DropTable | Insert | Update | Delete | Select
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retain:
+    """Epochs that began more than `retain_ms` ago leave the view.
+
+    `column` is the place of the epoch's start, a TIMESTAMP, among the fields of the topmost Aggregate of the plan; it
+    is one of its group columns, and so below `len(aggregate.group)`. `length_ms` is the length of an epoch.
+    """
+
+    column: int
+    length_ms: int
+    retain_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CreateView:
+    """A view or an index.
+
+    The fields of `plan` begin with `visible`; hidden ones, such as a grouping id, come behind them. `plan` is None for
+    a view that only Spark can compute, whole, and which is therefore PERIODIC. `key` are places in `visible`, each
+    with whether it descends; empty if the text has none. `approximate` are the places that hold sums of DOUBLE.
+
+    `text` is a CREATE statement that gives the same view when it is bound again, also after columns were added to
+    its sources: each * is written out. `sources` are the ids of the tables and views that are read, each once.
+    """
+
+    name: str
+    or_replace: bool
+    if_not_exists: bool
+    kind: ViewKind
+    key: tuple[tuple[int, bool], ...]
+    maintain: Maintain
+    plan: Relation | None
+    visible: tuple[Column, ...]
+    approximate: frozenset[int]
+    retain: Retain | None
+    text: str
+    sources: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DropView:
+    """`name` as the text has it; whether there is such a view, of this kind, is not checked yet."""
+
+    name: str
+    kind: ViewKind
+    if_exists: bool
+    cascade: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AlterView:
+    name: str
+    kind: ViewKind
+    maintain: Maintain
+
+
+TableStatement = CreateTable | AddColumn | DropTable | Insert | Update | Delete | Select
+ViewStatement = CreateView | DropView | AlterView
+Statement = TableStatement | ViewStatement

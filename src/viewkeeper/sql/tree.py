@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from viewkeeper.model.schema import PartitionKind
 from viewkeeper.model.types import Type
+from viewkeeper.sql.maintain import Maintain, ViewKind
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -112,4 +113,71 @@ class SelectTree:
     words: Mapping[str, int]
 
 
-Tree = CreateTableTree | AddColumnTree | DropTableTree | InsertTree | UpdateTree | DeleteTree | SelectTree
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeyColumnTree:
+    """A column of KEY (…) and whether it is DESC."""
+
+    name: Name
+    descending: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CreateViewTree:
+    """`begin` and `end` are where the query stands in the text, end not included."""
+
+    name: Name
+    or_replace: bool
+    if_not_exists: bool
+    key: tuple[KeyColumnTree, ...]
+    maintain: Maintain
+    query: exp.Expr
+    begin: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IndexItemTree:
+    """An indexed expression, the name behind AS if there is one, and whether it is DESC."""
+
+    value: exp.Expr
+    alias: Name | None
+    descending: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CreateIndexTree:
+    """`begin` and `end` are where the text has what comes behind ON, up to MAINTAIN; end not included."""
+
+    name: Name
+    or_replace: bool
+    if_not_exists: bool
+    source: Name
+    items: tuple[IndexItemTree, ...]
+    include: tuple[Name, ...]
+    maintain: Maintain
+    begin: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DropViewTree:
+    kind: ViewKind
+    name: Name
+    if_exists: bool
+    cascade: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AlterViewTree:
+    kind: ViewKind
+    name: Name
+    maintain: Maintain
+
+
+ViewTree = CreateViewTree | CreateIndexTree | DropViewTree | AlterViewTree
+"""Statements about views. Several sources may be looked up to bind one, or none."""
+
+TableTree = AddColumnTree | InsertTree | UpdateTree | DeleteTree | SelectTree
+"""Statements that are about one table, or one view, that is there already."""
+
+Tree = CreateTableTree | DropTableTree | TableTree | ViewTree

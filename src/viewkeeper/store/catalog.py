@@ -79,7 +79,7 @@ class Catalog:
 
     def table(self, name: str) -> Table:
         """The table of this name, compared without case; UnknownTable if there is none."""
-        found = self.names.get(name) or self.names.get(name.lower())
+        found = self.names.get(name) or self.names.get(str(name).lower())
         if found is None:
             known = ", ".join(sorted(table.name for table in self.tables.values())) or "none"
             raise UnknownTable(

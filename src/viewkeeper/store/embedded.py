@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import lmdb
 
-from viewkeeper.errors import ForeignPosition, FuturePosition, StoreDamaged, UnknownTable
+from viewkeeper.errors import BadPosition, ForeignPosition, FuturePosition, StoreDamaged, TableDropped
 from viewkeeper.model.position import Position
 from viewkeeper.model.rowcodec import RowCodec
 from viewkeeper.model.schema import Column, Partitioning, PartitionKind, Table
@@ -21,7 +21,7 @@ from viewkeeper.store import groups, log, pins, samples
 from viewkeeper.store.blocks import Block
 from viewkeeper.store.bulk import Batch, load_batch
 from viewkeeper.store.catalog import Catalog, Databases, Settings
-from viewkeeper.store.environment import MAP_SIZE, Database, Environment, Txn, explained, translated
+from viewkeeper.store.environment import MAP_SIZE, Database, Environment, Txn, explain, explained, translated
 from viewkeeper.store.folder import Folder
 from viewkeeper.store.groupcommit import GroupCommit
 from viewkeeper.store.janitor import Cleaned, Janitor, clean
@@ -31,12 +31,16 @@ from viewkeeper.store.scan import ALL, Interval
 from viewkeeper.store.snapshot import EmbeddedSnapshot
 from viewkeeper.store.transaction import EmbeddedTransaction
 from viewkeeper.store.undo import check_retained
+from viewkeeper.store.viewstore import NAMES as VIEW_NAMES
+from viewkeeper.store.viewstore import ViewStore
 from viewkeeper.store.writes import Merge, Replace, WriteSet, commit_writes
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 T = TypeVar("T")
+MOST_BYTES = 16 << 20
+"""Bytes of blocks that are handed out at once, but for the last block."""
 _NAMES = (b"catalog", log.NAME, b"pins", b"counts", b"samples")
 
 
@@ -58,9 +62,10 @@ class EmbeddedStore:
         self.naming = threading.RLock()
         self._group = self._group_commit()
         self._janitor: Janitor | None = None
+        self._closing = False
         durable = folder.durability == "sync"
         environment = partial(Environment, read_only=read_only, sync=durable, map_size=map_size, make=make)
-        with ExitStack() as opened, translated():
+        with ExitStack() as opened, translated(self.folder.base):
             self.base = environment(folder.base, metasync=durable, short_writes=True)
             opened.callback(self.base.close)
             # Views are derived and carry their watermark: losing the last apply costs a replay, never a change.
@@ -74,7 +79,10 @@ class EmbeddedStore:
             opened.pop_all()
 
     def _group_commit(self) -> GroupCommit:
-        return GroupCommit(self._begin_write, lambda txn: self.base.begin(write=True, parent=txn))
+        def nest(txn: Txn) -> Txn:
+            return self.base.begin(write=True, parent=txn)
+
+        return GroupCommit(self._begin_write, nest, partial(explain, folder=self.folder.base))
 
     def _make_databases(self) -> None:
         with self.base.begin(write=True) as txn:
@@ -82,7 +90,8 @@ class EmbeddedStore:
                 self.base.database(name, txn)
             self.database = catalogs.create_catalog(txn, self.base.database(b"catalog"), self.database)
         with self.views.begin(write=True) as txn:
-            self.views.database(groups.NAME, txn)
+            for name in VIEW_NAMES:
+                self.views.database(name, txn)
         # The marker comes next and says that all this is there.
         self.base.sync()
         self.views.sync()
@@ -93,6 +102,7 @@ class EmbeddedStore:
                 self.base.database, _NAMES
             )
             self.groups_db = self.views.database(groups.NAME)
+            self.view_tables = ViewStore(self)
         except lmdb.NotFoundError as error:
             raise StoreDamaged("the store is not complete", hint="Restore the folder from a backup.") from error
         with self.base.begin() as txn:
@@ -131,9 +141,14 @@ class EmbeddedStore:
         while True:
             current = self._current
             txn = self.base.begin(write=True)
-            if txn.get(catalogs.VERSION, db=self.catalog_db) == current.version:
-                self._writing = current
-                return txn
+            try:
+                if txn.get(catalogs.VERSION, db=self.catalog_db) == current.version:
+                    self._writing = current
+                    return txn
+            except BaseException:
+                # The error may be kept for long, and with it whatever this frame holds.
+                txn.abort()
+                raise
             txn.abort()
             self.refresh()
 
@@ -149,15 +164,18 @@ class EmbeddedStore:
         return self._writing
 
     def current(self, catalog: Catalog, codec: RowCodec) -> RowCodec:
-        """The codec of the same table in `catalog`; UnknownTable if it was dropped."""
+        """The codec of the same table in `catalog`; TableDropped if it was dropped."""
         found = catalog.codecs.get(codec.table.id)
         if found is None:
-            raise UnknownTable(f'table "{codec.table.name}" does not exist any more')
+            raise TableDropped(f'table "{codec.table.name}" does not exist any more')
         return found
 
     def _define(self, change: Callable[[Txn, Catalog], T]) -> T:
         """Run a change of the catalog in a transaction of its own."""
-        with self._group.alone(), self.naming, translated():
+        return self._group.alone(lambda: self._defined(change))
+
+    def _defined(self, change: Callable[[Txn, Catalog], T]) -> T:
+        with self.naming, translated(self.folder.base):
             txn = self._begin_write()
             try:
                 result = change(txn, self._writing)
@@ -211,6 +229,8 @@ class EmbeddedStore:
 
     def offset(self, position: Position) -> int:
         """The place in this store's log that a position names; ForeignPosition if it is another database's."""
+        if not isinstance(position, Position):
+            raise BadPosition(f"{position!r} is not a position", hint="Read one from its text with vk.Position.parse.")
         if position.database != self.database or len(position.offsets) != 1:
             raise ForeignPosition(
                 f"position {position} belongs to another database",
@@ -335,13 +355,13 @@ class EmbeddedStore:
 
     def repartition(self, name: str) -> Table:
         """Set the bounds of a RANGE table so that its partitions hold about as many rows each."""
-        codec = self.catalog().codec(name)
-        partitioning = codec.table.partitioning
-        if partitioning is None or partitioning.kind is not PartitionKind.RANGE:
-            return codec.table
-        cuts = self._bounds(codec, partitioning)
-        if len(cuts) != partitioning.count - 1:
-            return codec.table
+        catalog = self.catalog()
+        found = catalog.table(name)
+        if found.partitioning is None or found.partitioning.kind is not PartitionKind.RANGE:
+            return found
+        cuts = self._bounds(catalog.codecs[found.id], found.partitioning)
+        if len(cuts) != found.partitioning.count - 1:
+            return found
 
         def change(txn: Txn, catalog: Catalog) -> Table:
             table = catalog.table(name)
@@ -367,7 +387,9 @@ class EmbeddedStore:
     def blocks(
         self, lower: Position, upper: Position | None = None, tables: frozenset[int] | None = None, most: int = 1000
     ) -> list[Block]:
-        """At most `most` blocks with a change at lower <= position < upper; with `tables`, only their sections.
+        """Blocks with a change at lower <= position < upper, the first `most` or MOST_BYTES of them.
+
+        With `tables`, only their sections.
 
         NotRetained if the log does not reach back to `lower`.
         """
@@ -375,6 +397,7 @@ class EmbeddedStore:
         end = None if upper is None else self.offset(upper)
         wanted = None if tables is None else tables.__contains__
         found: list[Block] = []
+        size = 0
         with self.base.begin() as txn:
             check_retained(self.database, start, log.oldest(txn, self.log_db))
             self._check_reached(start, log.head(txn, self.log_db))
@@ -382,7 +405,8 @@ class EmbeddedStore:
                 return []
             for block in log.read(txn, self.log_db, start, end, wanted):
                 found.append(block)
-                if len(found) == most:
+                size += sum(len(section.body) for section in block.sections)
+                if len(found) == most or size > MOST_BYTES:
                     break
         return found
 
@@ -433,14 +457,22 @@ class EmbeddedStore:
 
     def _start_janitor(self) -> None:
         with self.naming:
-            if self._janitor is None:
+            if self._janitor is None and not self._closing:
                 self._janitor = Janitor(self)
 
     def close(self) -> None:
+        """Close it behind the writes under way; whoever comes later, or is reading, is told."""
+        with self.naming:
+            self._closing = True
         if self._janitor is not None:
             self._janitor.stop()
-        self.base.close()
-        self.views.close()
+        self._group.alone(self._close)
+
+    def _close(self) -> None:
+        # LMDB would wait for ever for a write transaction that it has made unusable itself, so none may be open.
+        with self.naming:
+            self.base.close()
+            self.views.close()
 
     def abandon(self) -> None:
         """In a forked child: refuse every use, without waiting for locks that threads of the parent held."""

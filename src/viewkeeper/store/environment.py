@@ -31,6 +31,9 @@ MAP_SIZE = 1 << 40
 MAX_DATABASES = 1024
 """Named databases, hence tables or generations of views, at once."""
 MAX_READERS = 2048
+_READER = 64
+"""Bytes that LMDB takes for each, in a table with a head of two."""
+_FULL = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
 SPARE_READERS = 16
 """Read transactions kept for reuse; without them each begin allocates and clears room for MAX_DATABASES handles."""
 
@@ -77,6 +80,8 @@ class Environment:
     ) -> None:
         if not make:
             _check_whole(path / "data.mdb")
+        if not read_only:
+            _reserve_readers(path / "lock.mdb")
         self.path = path
         self.read_only = read_only
         # Spare read transactions save a µs a read. Handles can then only be opened by a write transaction, which is
@@ -121,6 +126,10 @@ class Environment:
             self._names[name] = found
         return found
 
+    def opened(self, name: bytes) -> Database | None:
+        """The handle of a named database that this process has open already."""
+        return self._names.get(name)
+
     def forget(self, name: bytes) -> None:
         """Drop a handle that an aborted transaction made, or whose database is gone."""
         self._names.pop(name, None)
@@ -138,7 +147,9 @@ class Environment:
         return int(self._lmdb.info()["last_pgno"] + 1) * int(self._lmdb.stat()["psize"])
 
     def reader_count(self) -> int:
-        return max(0, len(self._lmdb.readers().strip().splitlines()) - 1)
+        # One line a reader, "pid thread transaction"; a reader kept for reuse has "-" for its transaction.
+        lines = self._lmdb.readers().splitlines()
+        return sum(line.split()[-1].isdigit() for line in lines if line.strip())
 
     def close(self) -> None:
         opened = self._lmdb
@@ -164,6 +175,23 @@ def _check_whole(file: Path) -> None:
         raise StoreDamaged(
             f'"{file}" is cut off', detail=f"It lacks {lost:,} pages.", hint="Restore the folder from a backup."
         )
+
+
+def _reserve_readers(file: Path) -> None:
+    """Give the table of readers its room on the disk now; on a full disk a reader in a new page of it is a bus error.
+
+    Before LMDB opens the file, not later: its locks would go with the first handle that this process closes.
+    """
+    size = (MAX_READERS + 2) * _READER
+    if hasattr(os, "posix_fallocate"):
+        try:
+            handle = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            try:
+                os.posix_fallocate(handle, 0, size)
+            finally:
+                os.close(handle)
+        except OSError as error:
+            raise explain(lmdb.Error(f"{file}: {error.strerror}")) from error
 
 
 _inherited: list[object] = []
@@ -195,12 +223,12 @@ def _forked(*_: Any, **__: Any) -> NoReturn:
 
 
 @contextmanager
-def translated() -> Iterator[None]:
+def translated(folder: Path | None = None) -> Iterator[None]:
     """LMDB's errors as ours."""
     try:
         yield
     except lmdb.Error as error:
-        raise explain(error) from error
+        raise explain(error, folder) from error
 
 
 def explained(method: Callable[P, R]) -> Callable[P, R]:
@@ -222,11 +250,16 @@ def damaged(error: Exception) -> StoreDamaged:
     return StoreDamaged("the store is damaged", detail=f"{error}.", hint="Restore the folder from a backup.")
 
 
-def explain(error: lmdb.Error) -> StoreError:
-    """What an LMDB error means for the user."""
+def explain(error: lmdb.Error, folder: Path | None = None) -> StoreError:
+    """What an LMDB error means for the user. `folder`: where the environment is, if it was being written."""
     match error:
         case lmdb.MapFullError():
             return StoreFull("the store has used up its address space", hint="Drop tables or views, or split the data.")
+        case lmdb.DbsFullError():
+            return StoreFull(
+                f"there is no room for more than {MAX_DATABASES} tables and views",
+                hint="Drop some that are not needed.",
+            )
         case lmdb.ReadersFullError():
             return TooManyReaders(
                 f"more than {MAX_READERS} reads are open at once", hint="Close iterators and snapshots that are done."
@@ -245,16 +278,40 @@ def explain(error: lmdb.Error) -> StoreError:
                 detail="The store stands as before it.",
                 hint="Close every handle of this process and open the database again.",
             )
-    if _says(error, errno.ENOSPC, errno.EFBIG, errno.EDQUOT):
+    if _says(error, *_FULL) or (folder is not None and _says(error, errno.EIO) and _is_full(folder)):
         return StoreFull(
             "the disk is full", detail="Nothing of this write was kept.", hint="Free space and run it again."
         )
-    if _says(error, errno.EROFS, errno.EACCES, errno.EPERM):
-        return ReadOnly("the store's files cannot be written", detail=f"{error}.", hint="Open it with read_only=True.")
+    if _says(error, errno.EROFS):
+        return ReadOnly("the store is on a read-only disk", detail=f"{error}.", hint="Open it with read_only=True.")
+    if _says(error, errno.EACCES, errno.EPERM):
+        return ReadOnly(
+            "the store's files may not be written",
+            detail=f"{error}. Readers write, too: they enter themselves in lock.mdb.",
+            hint="Change the rights of the folder and all that is in it.",
+        )
     if "closed/deleted/dropped" in str(error):
         # Another thread closed the last handle while this one was using it.
         return Closed("the database is closed", hint="Open it again with vk.open(path).")
     return DiskError("the store cannot be used", detail=f"{error}.", hint="Check the disk and its rights.")
+
+
+def _is_full(folder: Path) -> bool:
+    """Whether the disk, or a limit on the size of files, keeps a data file from growing.
+
+    LMDB calls a page that could only be written in part an I/O error.
+    """
+    probe = folder / "data.probe"
+    try:
+        with open(probe, "wb", buffering=0) as file:
+            file.seek((folder / "data.mdb").stat().st_size)
+            for _ in range(2):
+                file.write(bytes(1 << 16))
+    except OSError as error:
+        return error.errno in _FULL
+    finally:
+        probe.unlink(missing_ok=True)
+    return False
 
 
 def _says(error: lmdb.Error, *numbers: int) -> bool:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from viewkeeper.errors import StoreError
+from viewkeeper.errors import Closed, ForkedHandle, StoreError
 from viewkeeper.store import catalog as catalogs
 from viewkeeper.store import groups, log, pins
 from viewkeeper.store.environment import Database, Txn
@@ -73,7 +73,7 @@ def _truncate(store: EmbeddedStore) -> int:
     store.views.sync()
     total = 0
     while True:
-        removed: int = store.write(lambda txn: _remove_blocks(txn, store, cutoff))
+        removed: int = store.write(lambda txn: _remove_blocks(txn, store, keep, cutoff))
         total += removed
         if removed < BLOCKS:
             return total
@@ -90,9 +90,10 @@ def _old_blocks(txn: Txn, db: Database, keep: int, cutoff: int, most: int) -> li
     return found
 
 
-def _remove_blocks(txn: Txn, store: EmbeddedStore, cutoff: int) -> int:
-    # The horizon is taken again under the write lock: a pin set since must hold.
-    keep = min(horizon(store), log.head(txn, store.log_db))
+def _remove_blocks(txn: Txn, store: EmbeddedStore, durable: int, cutoff: int) -> int:
+    # The horizon is taken again under the write lock: a pin or a group that came since must hold. But a watermark that
+    # has moved since the sync is not durable yet and lets nothing go.
+    keep = min(durable, horizon(store))
     now = time.time_ns() // 1000
     for pin, held in pins.pins(txn, store.pins_db):
         if held.deadline <= now:
@@ -151,8 +152,10 @@ class Janitor:
         while not self._stop.wait(INTERVAL):
             try:
                 self._store.clean()
+            except (Closed, ForkedHandle):
+                return
             except StoreError:
-                # A full disk or a closing store: the next round, or the next process, does it.
+                # A full disk, say: the next round, or the next process, does it.
                 continue
 
     def stop(self) -> None:

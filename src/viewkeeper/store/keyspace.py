@@ -32,7 +32,9 @@ MAX_KEY = 32 << 10
 
 
 def stored_key(key: bytes) -> bytes:
-    """The LMDB key of an encoded key; KeyTooLong above 32 KiB."""
+    """The LMDB key of an encoded key; KeyTooLong above 32 KiB. LMDB has no empty keys: that one is a NUL."""
+    if not key:
+        return b"\0"
     if len(key) < RUN:
         return key
     if len(key) > MAX_KEY:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from viewkeeper.errors import TransactionOver
+from viewkeeper.errors import Conflict, NotRetained, TransactionOver
 from viewkeeper.model.position import Position
 from viewkeeper.model.rowcodec import RowCodec
 from viewkeeper.model.types import Cell, Row
@@ -97,15 +97,15 @@ class EmbeddedTransaction:
 
     @explained
     def commit(self) -> Position:
-        """Make it so; the position behind its changes. Conflict if what it read has changed."""
+        """Make it so; the position behind its changes. Conflict if it writes and what it read has changed."""
         self._check()
         self._over = "refused"
-        # A first look without the write lock leaves little to validate under it.
-        txn, _ = self._store.begin_read()
-        with txn:
-            self._validate(txn)
         position = self._snapshot.position
         if self._writes:
+            # A first look without the write lock leaves little to validate under it.
+            txn, _ = self._store.begin_read()
+            with txn:
+                self._validate(txn)
             position = self._store.position(self._store.write(self._commit))
         self._over = "committed"
         return position
@@ -120,7 +120,14 @@ class EmbeddedTransaction:
     def _validate(self, txn: Txn) -> None:
         for number, codec in self._codecs.items():
             keys = self._read_keys.get(number, set())
-            self._snapshot.check_unchanged(txn, codec, keys, self._read_intervals.get(number, []))
+            try:
+                self._snapshot.check_unchanged(txn, codec, keys, self._read_intervals.get(number, []))
+            except NotRetained as error:
+                raise Conflict(
+                    "the transaction is older than the log reaches back",
+                    detail="Whether what it read has changed cannot be told.",
+                    hint="Run it again from the start.",
+                ) from error
 
     def _note(self, codec: RowCodec) -> int:
         self._codecs[codec.table.id] = codec

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from random import SystemRandom
 from typing import assert_never
 
-from viewkeeper.errors import Conflict, KeyExists, UnknownTable
+from viewkeeper.errors import Conflict, KeyExists, TableDropped
 from viewkeeper.model.rowcodec import RowCodec
 from viewkeeper.model.types import Cell, Row
 from viewkeeper.store import blocks, log
@@ -146,7 +146,7 @@ def settled(catalog: Catalog, codec: RowCodec) -> RowCodec:
     if current is codec:
         return codec
     if current is None:
-        raise UnknownTable(f'table "{codec.table.name}" was dropped before the transaction ended')
+        raise TableDropped(f'table "{codec.table.name}" was dropped before the transaction ended')
     if current.table.columns != codec.table.columns:
         raise columns_changed(codec)
     return current

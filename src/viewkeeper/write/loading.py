@@ -42,38 +42,65 @@ def load(
     opened = open_source(source, definition, batch_rows=batch_rows, on_bad=on_bad, ignore_unknown=ignore_unknown)
     position = store.head()
     for batch in progress.watch(opened):
-        position = _load_batch(store, table, definition.id, batch, on_bad)
+        position = _load_batch(store, table, definition.id, batch, on_bad, progress)
     _set_bounds(store, table)
     return position
 
 
-def _load_batch(store: Store, table: str, number: int, batch: LoadBatch, on_bad: OnBad | None) -> Position:
-    from viewkeeper.load.bad import BadLine
+def _load_batch(
+    store: Store, table: str, number: int, batch: LoadBatch, on_bad: OnBad | None, progress: LoadProgress
+) -> Position:
+    try:
+        return _put(store, table, number, batch.data)
+    except DataError as error:
+        if on_bad is None:
+            raise _first_bad(store, table, number, batch, error) from error
+        return _load_halves(store, table, number, batch, on_bad, progress)
 
-    data = batch.data
-    start = 0
-    while True:
-        rest = data.slice(start)
-        try:
-            return _put(store, table, number, rest)
-        except DataError as error:
-            bad = _first_bad(store, table, number, rest)
-            place = batch.origin.place(start + bad)
-            if on_bad is None:
-                raise BadRow(f"{place}: {error.message}", detail=error.detail, hint=error.hint) from error
-            if bad:
-                _put(store, table, number, rest.slice(0, bad))
+
+def _load_halves(
+    store: Store, table: str, number: int, batch: LoadBatch, on_bad: OnBad, progress: LoadProgress
+) -> Position:
+    """Load a batch that has bad rows in it: by halves, and halves of those that fail, down to the rows to leave out."""
+    from viewkeeper.load.bad import BadLine
+    from viewkeeper.load.batch import LoadBatch
+
+    try:
+        return _put(store, table, number, batch.data)
+    except DataError as error:
+        size = len(batch.data)
+        if size == 1:
+            origin = batch.origin
             on_bad(
                 BadLine(
-                    file=batch.origin.name,
-                    line_no=batch.origin.number(start + bad),
-                    place=place,
+                    file=origin.name,
+                    line_no=origin.number(0),
+                    place=origin.place(0),
                     column=None,
                     reason=error.message,
-                    raw_text=str(rest.slice(bad, 1).to_pylist()[0]),
+                    raw_text=str(batch.data.to_pylist()[0]),
                 )
             )
-            start += bad + 1
+            progress.refuse()
+            return store.head()
+    middle = size // 2
+    left = LoadBatch(batch.data.slice(0, middle), batch.origin)
+    right = LoadBatch(batch.data.slice(middle), batch.origin.skip(middle))
+    _load_halves(store, table, number, left, on_bad, progress)
+    return _load_halves(store, table, number, right, on_bad, progress)
+
+
+def _first_bad(store: Store, table: str, number: int, batch: LoadBatch, error: DataError) -> BadRow:
+    """The error for the first row that cannot be put, found by rehearsing ever shorter beginnings of the batch."""
+    good, bad = 0, len(batch.data)
+    while bad - good > 1:
+        middle = (good + bad) // 2
+        try:
+            _put(store, table, number, batch.data.slice(0, middle), rehearse=True)
+            good = middle
+        except DataError as found:
+            bad, error = middle, found
+    return BadRow(f"{batch.origin.place(good)}: {error.message}", detail=error.detail, hint=error.hint)
 
 
 def _put(store: Store, table: str, number: int, data: pa.RecordBatch, *, rehearse: bool = False) -> Position:
@@ -85,19 +112,6 @@ def _codec(store: Store, table: str, number: int) -> RowCodec:
     if codec is None:
         raise UnknownTable(f'table "{table}" was dropped during the load')
     return codec
-
-
-def _first_bad(store: Store, table: str, number: int, data: pa.RecordBatch) -> int:
-    """The place of the first row that cannot be put, found by rehearsing ever shorter beginnings of the batch."""
-    good, bad = 0, len(data)
-    while bad - good > 1:
-        middle = (good + bad) // 2
-        try:
-            _put(store, table, number, data.slice(0, middle), rehearse=True)
-            good = middle
-        except DataError:
-            bad = middle
-    return good
 
 
 def _set_bounds(store: Store, table: str) -> None:

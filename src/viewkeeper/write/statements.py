@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TypeVar, assert_never
 
-from viewkeeper.errors import Conflict, TableExists, TooManyRows, UnknownTable
+from viewkeeper.errors import Conflict, TableDropped, TableExists, TooManyRows, UnknownTable, Unsupported
 from viewkeeper.model.position import Position
 from viewkeeper.model.rowcodec import RowCodec
 from viewkeeper.model.types import Row
@@ -14,16 +14,19 @@ from viewkeeper.read.bykey import is_full_key, range_interval, select
 from viewkeeper.read.rows import ReadMeta, Rows
 from viewkeeper.sql.statements import (
     AddColumn,
+    AlterView,
     CreateTable,
+    CreateView,
     Delete,
     DropTable,
+    DropView,
     Insert,
     KeyRange,
     Select,
     Statement,
     Update,
 )
-from viewkeeper.store.interface import Store, StoreTransaction, WriteSet
+from viewkeeper.store.interface import Catalog, Store, StoreTransaction, WriteSet
 
 RETRIES = 50
 T = TypeVar("T")
@@ -38,17 +41,17 @@ class Outcome:
 
 
 def retrying(attempt: Callable[[], T]) -> T:
-    """Run a transaction of our own again while it conflicts; the last Conflict if it always does."""
+    """Run a transaction of our own again while it conflicts or its table is made anew; the last error if always."""
     for _ in range(RETRIES - 1):
         try:
             return attempt()
-        except Conflict:
+        except (Conflict, TableDropped):
             continue
     return attempt()
 
 
-def run_statement(store: Store, statement: Statement) -> Outcome | Rows:
-    """Run one bound statement."""
+def run_statement(store: Store, catalog: Catalog, statement: Statement) -> Outcome | Rows:
+    """Run one statement that was bound to this catalog; Conflict or TableDropped if it is no longer the catalog's."""
     match statement:
         case CreateTable():
             return _create(store, statement)
@@ -58,15 +61,17 @@ def run_statement(store: Store, statement: Statement) -> Outcome | Rows:
         case DropTable():
             return _drop(store, statement)
         case Insert():
-            return _insert(store, statement)
+            return _insert(store, catalog.codec(statement.table), statement)
         case Update():
-            return retrying(lambda: _update(store, statement))
+            return _update(store, catalog, statement)
         case Delete():
-            return retrying(lambda: _delete(store, statement))
+            return _delete(store, catalog, statement)
         case Select():
             snapshot = store.snapshot()
             meta = ReadMeta(path="table", position=snapshot.position)
-            return select(snapshot, store.catalog().codec(statement.table), statement, meta)
+            return select(snapshot, catalog.codec(statement.table), statement, meta)
+        case CreateView() | DropView() | AlterView():
+            raise Unsupported("views are not kept yet", hint="This version has tables; views come with the next one.")
     assert_never(statement)
 
 
@@ -88,19 +93,18 @@ def _drop(store: Store, statement: DropTable) -> Outcome:
     return Outcome(rows=0, position=store.head())
 
 
-def _insert(store: Store, statement: Insert) -> Outcome:
-    codec = store.catalog().codec(statement.table)
+def _insert(store: Store, codec: RowCodec, statement: Insert) -> Outcome:
     writes = WriteSet()
     for cells in statement.rows:
         writes.insert(codec, codec.key_of_cells(cells), cells)
     return Outcome(rows=len(statement.rows), position=store.commit(writes))
 
 
-def _update(store: Store, statement: Update) -> Outcome:
+def _update(store: Store, catalog: Catalog, statement: Update) -> Outcome:
     tx = store.transaction()
-    codec = store.catalog().codec(statement.table)
+    codec = catalog.codec(statement.table)
     count = 0
-    for row in _matching(store, tx, codec, statement.where, "UPDATE"):
+    for row in _matching(tx, codec, statement.where, catalog.settings.statement_rows, "UPDATE"):
         tx.put(
             codec, codec.key.encode(row), {**{number: row[number] for number in codec.key.columns}, **statement.cells}
         )
@@ -108,21 +112,18 @@ def _update(store: Store, statement: Update) -> Outcome:
     return Outcome(rows=count, position=tx.commit())
 
 
-def _delete(store: Store, statement: Delete) -> Outcome:
+def _delete(store: Store, catalog: Catalog, statement: Delete) -> Outcome:
     tx = store.transaction()
-    codec = store.catalog().codec(statement.table)
+    codec = catalog.codec(statement.table)
     count = 0
-    for row in _matching(store, tx, codec, statement.where, "DELETE"):
+    for row in _matching(tx, codec, statement.where, catalog.settings.statement_rows, "DELETE"):
         tx.remove(codec, codec.key.encode(row))
         count += 1
     return Outcome(rows=count, position=tx.commit())
 
 
-def _matching(
-    store: Store, tx: StoreTransaction, codec: RowCodec, where: tuple[KeyRange, ...], verb: str
-) -> Iterator[Row]:
+def _matching(tx: StoreTransaction, codec: RowCodec, where: tuple[KeyRange, ...], cap: int, verb: str) -> Iterator[Row]:
     """The rows of some key ranges, none twice; TooManyRows above the cap, before anything is written."""
-    cap = store.catalog().settings.statement_rows
     left = cap
     for keys in where:
         if is_full_key(codec, keys):

@@ -8,7 +8,7 @@ from typing import Any, Self
 
 from viewkeeper.errors import TransactionError
 from viewkeeper.model.position import Position
-from viewkeeper.read.bykey import key_interval
+from viewkeeper.read.bykey import check_limit, key_interval
 from viewkeeper.read.rows import ReadMeta, Rows
 from viewkeeper.store.interface import Store
 
@@ -48,6 +48,7 @@ class Transaction:
     ) -> Rows:
         codec = self._store.catalog().codec(name)
         interval = key_interval(codec, prefix, lower, upper)
+        check_limit(limit)
         chunks = self._inner.scan(codec, interval, limit=limit, reverse=reverse)
         meta = ReadMeta(path="table", position=self._inner.position, operations=1)
         return Rows(chunks, codec.table.columns, codec.to_dict, meta)

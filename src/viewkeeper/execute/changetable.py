@@ -1,0 +1,129 @@
+"""The change table of an aggregate: for each group that a batch touches, what to add to its state."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from viewkeeper.delta.deltaplan import AggregateSink, Measure, MeasureKind
+from viewkeeper.model.types import Cell, Kind, Row
+
+Weighted = tuple[Row, int]
+"""A row and its weight."""
+
+Sum = Any
+"""An exact int; for DOUBLE a list [sum of the finite, NaNs, infinities, negative infinities]."""
+
+
+@dataclass(slots=True)
+class GroupChange:
+    """What a batch adds to one group: weight, and each measure."""
+
+    weight: int
+    sums: list[Sum]
+
+
+@dataclass(slots=True)
+class ChangeTable:
+    """`groups` by group key; `values`, for each pre-aggregation, the weight to add by group key and value."""
+
+    groups: dict[Row, GroupChange] = field(default_factory=dict)
+    values: list[dict[tuple[Row, Cell], int]] = field(default_factory=list)
+
+    def is_empty(self) -> bool:
+        return not self.groups
+
+
+def new_change_table(sink: AggregateSink) -> ChangeTable:
+    """A change table without changes. The one group of a global aggregate is always in it: its row is always there."""
+    groups = {(): _no_change(sink)} if sink.is_global else {}
+    return ChangeTable(groups, [{} for _ in sink.preaggregations])
+
+
+def _no_change(sink: AggregateSink) -> GroupChange:
+    return GroupChange(0, [zero(measure) for measure in sink.measures])
+
+
+def reduce_rows(sink: AggregateSink, rows: Iterable[Weighted]) -> ChangeTable:
+    """The change table of signed rows: γ over the group columns, inserted rows with +1, deleted ones with −1.
+
+    Groups whose changes cancel out stay in, with zeros: folding them changes nothing.
+    """
+    table = new_change_table(sink)
+    width = len(sink.group)
+    doubles = [place for place, type in enumerate(sink.group) if type.kind is Kind.DOUBLE]
+    adders = [adder(measure) for measure in sink.measures]
+    columns = [preaggregation.column for preaggregation in sink.preaggregations]
+    numbered = [preaggregation.type.kind is Kind.DOUBLE for preaggregation in sink.preaggregations]
+    groups = table.groups
+    for row, weight in rows:
+        key = row[:width]
+        if doubles:
+            key = tuple(normal_double(cell) if place in doubles else cell for place, cell in enumerate(key))
+        change = groups.get(key)
+        if change is None:
+            change = groups[key] = _no_change(sink)
+        change.weight += weight
+        sums = change.sums
+        for place, add in enumerate(adders):
+            sums[place] = add(sums[place], row, weight)
+        for values, column, is_double in zip(table.values, columns, numbered, strict=True):
+            cell = row[column]
+            if cell is not None:
+                if is_double:
+                    cell = normal_double(cell)
+                values[key, cell] = values.get((key, cell), 0) + weight
+    return table
+
+
+_NAN = float("nan")
+
+
+def normal_double(cell: Any) -> Any:
+    """-0.0 as 0.0 and every NaN as one object, so that equal doubles are equal dict keys."""
+    if cell is None:
+        return None
+    return _NAN if cell != cell else cell + 0.0
+
+
+def zero(measure: Measure) -> Sum:
+    if measure.kind is MeasureKind.NOT_NULL or measure.type.kind is not Kind.DOUBLE:
+        return 0
+    return [0.0, 0, 0, 0]
+
+
+def adder(measure: Measure) -> Callable[[Sum, Row, int], Sum]:
+    """A function that adds one row to a measure and gives the new sum."""
+    column = measure.column
+    if measure.kind is MeasureKind.NOT_NULL:
+        return lambda total, row, weight: total if row[column] is None else total + weight
+    squared = measure.kind is MeasureKind.SQUARES
+    if measure.type.kind is Kind.DOUBLE:
+        return lambda total, row, weight: _add_double(total, row[column], weight, squared)
+    if squared:
+        return lambda total, row, weight: total if row[column] is None else total + row[column] ** 2 * weight  # type: ignore[operator]
+    return lambda total, row, weight: total if row[column] is None else total + row[column] * weight  # type: ignore[operator]
+
+
+def _add_double(total: list[Any], cell: Any, weight: int, squared: bool) -> list[Any]:
+    if cell is None:
+        return total
+    value = cell * cell if squared else cell
+    if math.isnan(value):
+        total[1] += weight
+    elif value == math.inf:
+        total[2] += weight
+    elif value == -math.inf:
+        total[3] += weight
+    else:
+        total[0] += value * weight
+    return total
+
+
+def combine(measure: Measure, left: Sum, right: Sum) -> Sum:
+    """The sum of two sums of one measure."""
+    if isinstance(zero(measure), list):
+        return [mine + theirs for mine, theirs in zip(left, right, strict=True)]
+    return left + right

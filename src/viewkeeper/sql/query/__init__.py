@@ -1,0 +1,11 @@
+"""The SELECT of a view to a plan.
+
+Takes: a query as sqlglot reads it, and a way to find its sources. Gives: a relation of plan/, the visible columns, and
+what of the text has to be written out so that it means the same tomorrow.
+Invariant: a query is either understood whole, every conversion written into the plan, or refused by name and place.
+Does not: know how a view is stored or maintained, beyond what can be maintained at all.
+
+The way of a query: select.py puts it together from from_clause.py, grouping.py, outputs.py and expressions.py; what
+only Spark can compute whole, for PERIODIC views, is in whole.py; what is refused, and what to write instead, in
+refused.py. Joins will extend from_clause.py: columns know their qualifier already.
+"""

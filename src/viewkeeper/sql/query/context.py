@@ -1,0 +1,62 @@
+"""One CREATE statement while its query is bound."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from sqlglot import exp
+
+from viewkeeper.errors import BadDefinition, Unsupported, WrongType
+from viewkeeper.model.schema import Table
+from viewkeeper.sql.constructs import start_of
+from viewkeeper.sql.parse import Parsed
+from viewkeeper.sql.place import at, unsupported
+from viewkeeper.sql.query.refused import Refusal
+from viewkeeper.sql.sources import Source
+
+Find = Callable[[str], Table | Source]
+
+_PERIODIC = "or write MAINTAIN PERIODIC n MINUTES: the view is then computed whole at that interval."
+
+
+@dataclass(slots=True, kw_only=True)
+class Context:
+    """`periodic` allows what has to be computed whole; `whole` says that such a thing was met.
+
+    `edits` are the pieces of the text to replace, by offset: the end, not included, and the new piece.
+    """
+
+    parsed: Parsed
+    find: Find
+    periodic: bool
+    whole: bool = False
+    edits: dict[int, tuple[int, str]] = field(default_factory=dict)
+
+    def start(self, node: exp.Expr) -> int:
+        return start_of(node, self.parsed.start)
+
+    def at(self, node: exp.Expr) -> str:
+        return at(self.parsed.source, self.start(node))
+
+    def refuse(self, node: exp.Expr, construct: str, *, detail: str, hint: str, yet: bool = False) -> Unsupported:
+        return unsupported(self.parsed.source, self.start(node), construct, detail=detail, hint=hint, yet=yet)
+
+    def refusal(self, node: exp.Expr, refusal: Refusal, name: str = "") -> Unsupported:
+        """What refused.py says of a construct; `name` if it is not the same each time."""
+        return self.refuse(node, name or refusal.name, detail=refusal.detail, hint=refusal.hint, yet=refusal.yet)
+
+    def only_whole(self, node: exp.Expr, construct: str, *, detail: str, hint: str) -> None:
+        """Notes a construct that needs all rows at once; Unsupported unless the view is PERIODIC.
+
+        `hint` is a sentence without its end, to which the other way out is added.
+        """
+        if not self.periodic:
+            raise self.refuse(node, construct, detail=detail, hint=f"{hint}, {_PERIODIC}")
+        self.whole = True
+
+    def bad(self, node: exp.Expr, problem: str, *, detail: str = "", hint: str = "") -> BadDefinition:
+        return BadDefinition(f"{problem}, {self.at(node)}", detail=detail, hint=hint)
+
+    def wrong_type(self, node: exp.Expr, problem: str, *, detail: str = "", hint: str = "") -> WrongType:
+        return WrongType(f"{problem}, {self.at(node)}", detail=detail, hint=hint)

@@ -1,0 +1,225 @@
+"""Expressions of a query to those of a plan."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sqlglot import exp
+
+from viewkeeper.model.types import TIMESTAMP
+from viewkeeper.plan.expr import Expr, Literal
+from viewkeeper.sql.constructs import bare, construct
+from viewkeeper.sql.query import exact, refused, whole
+from viewkeeper.sql.query.aggregates import AggregateBinder, Collector
+from viewkeeper.sql.query.calls import bind_call, check_arguments, extract
+from viewkeeper.sql.query.context import Context
+from viewkeeper.sql.query.epochs import Epochs, window
+from viewkeeper.sql.query.fitting import Operand, fit
+from viewkeeper.sql.query.grouping import Grouping, grouping_call
+from viewkeeper.sql.query.literals import literal
+from viewkeeper.sql.query.operators import bind_operator
+from viewkeeper.sql.query.rows import Rows
+from viewkeeper.sql.query.spellings import AGGREGATES
+
+
+class Expressions:
+    """Binds the expressions of one clause of one SELECT.
+
+    `clause` is its name. Without `aggregates`, an aggregate is refused there. `aliases` are output names that the
+    clause may use, lowered; they go before columns.
+    """
+
+    def __init__(
+        self,
+        context: Context,
+        rows: Rows,
+        clause: str,
+        *,
+        aggregates: Collector | None = None,
+        epochs: Epochs | None = None,
+        grouping: Grouping | None = None,
+        aliases: Mapping[str, Expr] | None = None,
+    ) -> None:
+        self.context = context
+        self.seen: dict[int, exp.Expr] = {}
+        """The columns that were met, each where it first stood."""
+        self._rows = rows
+        self._clause = clause
+        self._aggregates = aggregates
+        self._epochs = epochs
+        self._grouping = grouping
+        self._aliases = aliases or {}
+
+    def like(self, clause: str, aliases: Mapping[str, Expr]) -> Expressions:
+        """The binder of another clause of the same SELECT, over the same groups."""
+        return Expressions(
+            self.context,
+            self._rows,
+            clause,
+            aggregates=self._aggregates,
+            epochs=self._epochs,
+            grouping=self._grouping,
+            aliases=aliases,
+        )
+
+    def bind(self, node: exp.Expr) -> Expr:
+        found = self.operand(node).expr
+        if found is None:
+            raise self.context.refuse(
+                bare(node),
+                f"NULL without a type in {self._clause}",
+                detail="Every column of a view has a type.",
+                hint="Write CAST(NULL AS type).",
+            )
+        return found
+
+    def condition(self, node: exp.Expr) -> Expr:
+        """A BOOLEAN that does not depend on the order of additions."""
+        found = fit("and", [self.operand(node)], self._clause, node, self.context).args[0]
+        self.check_exact(found, node)
+        return found
+
+    def check_exact(self, expr: Expr, node: exp.Expr) -> bool:
+        """Whether the expression is approximate; Unsupported if it puts such a number where it may not go."""
+        try:
+            return exact.is_approximate(expr, self._is_approximate)
+        except exact.Inexact as error:
+            what = f"{error.what} of a sum of DOUBLE in {self._clause}"
+            raise self.context.refuse(node, what, detail=exact.DETAIL, hint=exact.HINT) from None
+
+    def _is_approximate(self, place: int) -> bool:
+        if place < len(self._rows.columns):
+            return self._rows.columns[place][1].approximate
+        return (
+            self._aggregates is not None
+            and place >= self._aggregates.first
+            and (self._aggregates.is_approximate(place))
+        )
+
+    def operand(self, node: exp.Expr) -> Operand:
+        node = bare(node)
+        if isinstance(node, exp.Null):
+            return Operand(node, None)
+        constant = literal(node, self.context)
+        if constant is not None:
+            return Operand(node, constant, is_text=isinstance(node, exp.Literal) and node.is_string)
+        return Operand(node, self._bind(node))
+
+    def _bind(self, node: exp.Expr) -> Expr:
+        match node:
+            case exp.Column():
+                return self._column(node)
+            case exp.Extract():
+                return extract(node.name, node.expression, node, self)
+            case exp.Anonymous():
+                return self._function(node)
+            case exp.Filter() | exp.Window() | exp.WithinGroup():
+                return self._suffixed(node)
+        found = bind_operator(node, self)
+        if found is None:
+            raise self._refuse(node)
+        return found
+
+    def _column(self, node: exp.Column) -> Expr:
+        if not node.table and node.name.lower() in self._aliases:
+            return self._aliases[node.name.lower()]
+        place = self._rows.place(node, self.context)
+        self.seen.setdefault(place, node)
+        return self._rows.input(place)
+
+    def _function(self, node: exp.Anonymous) -> Expr:
+        name = node.name.upper()
+        if name in AGGREGATES:
+            return self._aggregate(node, None)
+        if name in whole.PERCENTILES:
+            return self._percentile(node, node)
+        if name == "WINDOW":
+            return self._window(node)
+        if name in ("GROUPING", "GROUPING_ID"):
+            check_arguments(node, self.context)
+            if self._grouping is None:
+                raise self._grouped_only(node, name)
+            return grouping_call(name, [self.bind(arg) for arg in node.expressions], node, self._grouping, self.context)
+        return bind_call(node, self)
+
+    def _window(self, node: exp.Anonymous) -> Expr:
+        if self._epochs is None:
+            raise self._grouped_only(node, "WINDOW")
+        check_arguments(node, self.context)
+        moment = self.bind(node.expressions[0]) if node.expressions else Literal(None, TIMESTAMP)
+        return self._epochs.input(window(node.expressions, moment, node, self.context), node, self.context)
+
+    def _grouped_only(self, node: exp.Expr, name: str) -> Exception:
+        return self.context.refuse(
+            node,
+            f"function {name} in {self._clause}",
+            detail=f"{name} says something about the groups of GROUP BY.",
+            hint="Write it in SELECT or HAVING of a query with GROUP BY.",
+        )
+
+    def _suffixed(self, node: exp.Expr) -> Expr:
+        """f(…) FILTER (…), f(…) WITHIN GROUP (…), f(…) OVER (…)"""
+        if isinstance(node, exp.Window):
+            return whole.window_function(node, self.context, self.bind)
+        call = node.this
+        if isinstance(node, exp.Filter) and isinstance(call, exp.Anonymous) and call.name.upper() in AGGREGATES:
+            return self._aggregate(call, node.expression.this)
+        if isinstance(call, exp.Anonymous) and call.name.upper() in whole.PERCENTILES:
+            return self._percentile(node, call)
+        word = "FILTER" if isinstance(node, exp.Filter) else "WITHIN GROUP"
+        raise self.context.refuse(
+            node,
+            f"{word} of {construct(call)}",
+            detail=f"{word} belongs to an aggregate function.",
+            hint=f"Leave out {word}.",
+        )
+
+    def _aggregate(self, node: exp.Anonymous, condition: exp.Expr | None) -> Expr:
+        if self._aggregates is None:
+            raise self._misplaced(node)
+        for argument in node.expressions:
+            if not isinstance(argument, exp.Distinct | exp.Star):
+                check_arguments(exp.Anonymous(this=node.name, expressions=[argument]), self.context)
+        inner = self._inside(node)
+        return AggregateBinder(self.context, self._aggregates, inner.bind).bind(node, condition)
+
+    def _percentile(self, node: exp.Expr, call: exp.Anonymous) -> Expr:
+        if self._aggregates is None:
+            raise self._misplaced(call)
+        self._aggregates.is_used = True
+        return whole.percentile(node, call, self.context, self._inside(call).bind)
+
+    def _inside(self, node: exp.Anonymous) -> Expressions:
+        clause = f"function {node.name.upper()}"
+        return Expressions(self.context, self._rows, clause, epochs=self._epochs)
+
+    def _misplaced(self, node: exp.Anonymous) -> Exception:
+        name = node.name.upper()
+        if self._clause.startswith("function"):
+            detail, hint = "It is computed over rows, not over groups.", "Write the inner one in a sub-query in FROM."
+        elif self._clause == "CREATE INDEX":
+            detail, hint = (
+                "An index has an entry for each row.",
+                "Create a view with GROUP BY, and KEY or an index on it.",
+            )
+        else:
+            detail = "Groups are made of the rows that WHERE leaves."
+            hint = "Write conditions on aggregates in HAVING."
+        return self.context.refuse(node, f"function {name} in {self._clause}", detail=detail, hint=hint)
+
+    def _refuse(self, node: exp.Expr) -> Exception:
+        match node:
+            case exp.Placeholder():
+                return self.context.refusal(node, refused.PARAMETER)
+            case exp.Exists():
+                return self.context.refusal(node, refused.EXISTS)
+            case exp.Query():
+                return self.context.refusal(node, refused.CORRELATED if self._is_correlated(node) else refused.SUBQUERY)
+        known = refused.EXPRESSIONS.get(type(node))
+        if known is None and isinstance(node, exp.Func) and node.sql_name() in refused.FUNCTIONS:
+            return self.context.refusal(node, refused.FUNCTIONS[node.sql_name()], construct(node))
+        refusal = known or refused.OTHER
+        return self.context.refusal(node, refusal, f"{refusal.name or construct(node)} in {self._clause}")
+
+    def _is_correlated(self, query: exp.Expr) -> bool:
+        return any(column.table and self._rows.places(column.table) for column in query.find_all(exp.Column))

@@ -1,0 +1,184 @@
+"""Operators and the forms of SQL that have words of their own: CASE, CAST, BETWEEN, IN, IS."""
+
+from __future__ import annotations
+
+from typing import cast as typed
+
+from sqlglot import exp
+
+from viewkeeper.model.types import BOOLEAN, DATE, TIMESTAMP, Type
+from viewkeeper.plan.casts import can_cast
+from viewkeeper.plan.expr import Call, Case, Cast, Expr, Literal
+from viewkeeper.sql.constructs import bare, construct
+from viewkeeper.sql.query import refused
+from viewkeeper.sql.query.calls import Binder
+from viewkeeper.sql.query.fitting import Operand, fit, meet
+from viewkeeper.sql.query.spellings import OPERATORS
+from viewkeeper.sql.query_syntax import TYPE
+
+_ON_MOMENTS = {"+": "epoch+", "-": "epoch-", "%": "epoch%"}
+_ON_DATES = {"+": "date_add", "-": "date_sub"}
+
+
+def bind_operator(node: exp.Expr, binder: Binder) -> Expr | None:
+    """The expression that an operator makes of its sides; None if the node is none of these."""
+    match node:
+        case exp.And() | exp.Or():
+            return _logical(node, binder)
+        case exp.Not():
+            return _not(node, binder)
+        case exp.Neg():
+            return _fit("negate", "operator -", node, binder, node.this)
+        case exp.DPipe():
+            return _concat(node, binder)
+        case exp.Between():
+            return _between(node, binder)
+        case exp.In():
+            return _in(node, binder)
+        case exp.Is():
+            return _is(node, binder)
+        case exp.NullSafeNEQ():
+            return _negated(_fit("<=>", "IS DISTINCT FROM", node, binder, node.this, node.expression))
+        case exp.Case():
+            return _case(node, binder)
+        case exp.Cast():
+            return _cast(node, binder)
+    return _two_sided(node, binder) if type(node) in OPERATORS else None
+
+
+def _fit(name: str, shown: str, node: exp.Expr, binder: Binder, *args: exp.Expr) -> Call:
+    return fit(name, [binder.operand(arg) for arg in args], shown, node, binder.context)
+
+
+def _negated(expr: Expr) -> Expr:
+    return Call("not", (expr,), BOOLEAN)
+
+
+def _logical(node: exp.Expr, binder: Binder) -> Expr:
+    """AND and OR of any number of sides, read from left to right."""
+    kind = type(node)
+    sides: list[exp.Expr] = []
+    pending = [node]
+    while pending:
+        part = pending.pop()
+        if type(part) is kind:
+            pending += [part.args["expression"], part.args["this"]]
+        else:
+            sides.append(part)
+    name = "and" if kind is exp.And else "or"
+    return _fit(name, name.upper(), node, binder, *sides)
+
+
+def _not(node: exp.Not, binder: Binder) -> Expr:
+    inner = bare(node.this)
+    if isinstance(inner, exp.In) and _is_query(inner):
+        raise binder.context.refusal(inner, refused.NOT_IN)
+    return _fit("not", "NOT", node, binder, node.this)
+
+
+def _two_sided(node: exp.Expr, binder: Binder) -> Expr:
+    name, shown = OPERATORS[type(node)]
+    _check_parts(node, {"this", "expression", "typed", "safe", "negate"}, binder)
+    operands = [binder.operand(node.this), binder.operand(node.expression)]
+    if name in _ON_MOMENTS:
+        name, operands = _on_time(name, operands, node, binder)
+    call = fit(name, operands, shown if name == "like" else f"operator {shown}", node, binder.context)
+    return _negated(call) if node.args.get("negate") else call
+
+
+def _on_time(name: str, operands: list[Operand], node: exp.Expr, binder: Binder) -> tuple[str, list[Operand]]:
+    """Arithmetic with a TIMESTAMP is on milliseconds, with a DATE on days; the number may stand on either side of +."""
+    types = [None if operand.expr is None else operand.expr.type for operand in operands]
+    if TIMESTAMP in types:
+        name = _ON_MOMENTS[name]
+    elif types == [DATE, DATE]:
+        raise binder.context.wrong_type(
+            node, f"operator {name} does not take two DATEs", hint="Write DATEDIFF(a, b) for the days between them."
+        )
+    elif DATE in types:
+        name = _ON_DATES.get(name, name)
+    if name in ("epoch+", "date_add") and types[0] not in (TIMESTAMP, DATE):
+        operands = operands[::-1]
+    return name, operands
+
+
+def _concat(node: exp.Expr, binder: Binder) -> Expr:
+    sides: list[exp.Expr] = []
+    first = node
+    while isinstance(first, exp.DPipe):
+        sides.insert(0, first.expression)
+        first = bare(first.this)
+    return _fit("concat", "operator ||", node, binder, first, *sides)
+
+
+def _between(node: exp.Between, binder: Binder) -> Expr:
+    _check_parts(node, {"this", "low", "high"}, binder)
+    value = binder.operand(node.this)
+    above = fit(">=", [value, binder.operand(node.args["low"])], "BETWEEN", node, binder.context)
+    below = fit("<=", [value, binder.operand(node.args["high"])], "BETWEEN", node, binder.context)
+    return Call("and", (above, below), BOOLEAN)
+
+
+def _in(node: exp.In, binder: Binder) -> Expr:
+    if _is_query(node):
+        raise binder.context.refusal(node, refused.IN_QUERY)
+    _check_parts(node, {"this", "expressions"}, binder)
+    if not node.expressions:
+        raise binder.context.bad(node, "the list of IN is empty", hint="Write FALSE.")
+    return _fit("in", "IN", node, binder, node.this, *node.expressions)
+
+
+def _is_query(node: exp.In) -> bool:
+    return bool(node.args.get("query") or node.args.get("field") or node.args.get("unnest"))
+
+
+def _is(node: exp.Is, binder: Binder) -> Expr | None:
+    right = bare(node.expression)
+    if isinstance(right, exp.Null):
+        value = binder.operand(node.this).expr
+        return Literal(True, BOOLEAN) if value is None else Call("is_null", (value,), BOOLEAN)
+    if isinstance(right, exp.Boolean):
+        return _fit("<=>", f"IS {right.sql().upper()}", node, binder, node.this, right)
+    return None
+
+
+def _case(node: exp.Case, binder: Binder) -> Expr:
+    subject = node.args.get("this")
+    conditions: list[Expr] = []
+    for branch in node.args["ifs"]:
+        if subject is None:
+            conditions.append(_fit("and", "WHEN", branch, binder, branch.this).args[0])
+        else:
+            conditions.append(_fit("=", "WHEN", branch, binder, subject, branch.this))
+    results = [binder.operand(branch.args["true"]) for branch in node.args["ifs"]]
+    default = node.args.get("default")
+    results.append(Operand(node, None) if default is None else binder.operand(default))
+    values, type = meet(results, "CASE", node, binder.context)
+    return Case(tuple(zip(conditions, values[:-1], strict=True)), values[-1], type)
+
+
+def _cast(node: exp.Cast, binder: Binder) -> Expr:
+    target = typed(Type, node.meta[TYPE])
+    value = binder.operand(node.this).expr
+    if value is None:
+        return Literal(None, target)
+    if value.type == target:
+        return value
+    if not can_cast(value.type, target):
+        raise binder.context.wrong_type(
+            node,
+            f"{value.type} does not convert to {target}",
+            hint="docs/sql.md lists which types convert to which.",
+        )
+    return Cast(value, target)
+
+
+def _check_parts(node: exp.Expr, known: set[str], binder: Binder) -> None:
+    for part, value in node.args.items():
+        if value and part not in known:
+            raise binder.context.refuse(
+                node,
+                f"{construct(node)} with {part.strip('_').replace('_', ' ').upper()}",
+                detail="Only its plain form means the same everywhere.",
+                hint="Leave it out.",
+            )

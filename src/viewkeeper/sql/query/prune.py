@@ -1,0 +1,71 @@
+"""A relation without the columns that nothing above it reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import assert_never
+
+from viewkeeper.plan.aggregate import AggregateCall
+from viewkeeper.plan.expr import Expr, Input, inputs, rewrite
+from viewkeeper.plan.relation import Aggregate, Distinct, Expand, Filter, Project, Relation, Scan, Tokens
+
+Places = dict[int, int]
+"""Where the columns that were kept are now."""
+
+
+def prune(relation: Relation) -> Relation:
+    """The same fields over inputs that are as narrow as they can be; scans list columns by id, ascending."""
+    return _narrowed(relation, range(len(relation.fields)))[0]
+
+
+def _narrowed(relation: Relation, wanted: Iterable[int]) -> tuple[Relation, Places]:
+    """The relation with at least the wanted columns, in their old order."""
+    kept = sorted(set(wanted))
+    match relation:
+        case Scan(object, name, columns, fields):
+            narrow = Scan(object, name, tuple(columns[n] for n in kept), tuple(fields[n] for n in kept))
+            return narrow, _places(kept)
+        case Filter(input, condition):
+            below, places = _narrowed(input, [*kept, *inputs(condition)])
+            return Filter(below, _moved(condition, places)), places
+        case Project(input, exprs, names):
+            below, places = _narrowed(input, (n for place in kept for n in inputs(exprs[place])))
+            moved = tuple(_moved(exprs[place], places) for place in kept)
+            return Project(below, moved, tuple(names[place] for place in kept)), _places(kept)
+        case Expand(input, projections, names):
+            read = (n for row in projections for place in kept for n in inputs(row[place]))
+            below, places = _narrowed(input, read)
+            rows = tuple(tuple(_moved(row[place], places) for place in kept) for row in projections)
+            return Expand(below, rows, tuple(names[place] for place in kept)), _places(kept)
+        case Tokens(input, text, name):
+            width = len(input.fields)
+            below, places = _narrowed(input, [*(place for place in kept if place < width), *inputs(text)])
+            return Tokens(below, _moved(text, places), name), places | {width: len(below.fields)}
+        case Aggregate():
+            return _aggregate(relation, kept)
+        case Distinct(input):
+            every = range(len(input.fields))
+            return Distinct(_narrowed(input, every)[0]), _places(every)
+    assert_never(relation)
+
+
+def _aggregate(relation: Aggregate, kept: list[int]) -> tuple[Relation, Places]:
+    """Group columns all stay: they make the groups."""
+    count = len(relation.group)
+    calls = [relation.calls[place - count] for place in kept if place >= count]
+    read = [*relation.group, *(call.argument for call in calls if call.argument is not None)]
+    below, places = _narrowed(relation.input, read)
+    moved = tuple(
+        AggregateCall(call.kind, None if call.argument is None else places[call.argument], call.type) for call in calls
+    )
+    stay = [*range(count), *(place for place in kept if place >= count)]
+    names = tuple(relation.names[place] for place in stay)
+    return Aggregate(below, tuple(places[place] for place in relation.group), moved, names), _places(stay)
+
+
+def _places(kept: Iterable[int]) -> Places:
+    return {old: new for new, old in enumerate(kept)}
+
+
+def _moved(expr: Expr, places: Places) -> Expr:
+    return rewrite(expr, lambda column: Input(places[column.index], column.type))

@@ -1,0 +1,164 @@
+"""Queries as sqlglot reads them, with what it would lose or rewrite kept.
+
+sqlglot turns functions of many databases into nodes of its own and rearranges their arguments. Here a function stays
+the name and the arguments that were written: which functions there are is decided when they are bound. Clauses know
+their place, CAST takes the type names of CREATE TABLE, and GROUP BY takes `WINDOW(…) RETAIN '…'`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar, TypeVar
+
+from sqlglot import TokenType, exp
+from sqlglot.parsers.spark import SparkParser
+
+from viewkeeper.sql.type_syntax import TypeSyntax
+
+T = TypeVar("T")
+
+TYPE = "viewkeeper_type"
+"""Where CAST keeps its type, in the `meta` of the node."""
+
+RETAIN = "viewkeeper_retain"
+"""Where an item of GROUP BY keeps the literal behind RETAIN."""
+
+_MULTIPLE = {TokenType.CUBE: exp.Cube, TokenType.ROLLUP: exp.Rollup, TokenType.GROUPING_SETS: exp.GroupingSets}
+
+
+def _placed(read: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    def parse(self: QuerySyntax) -> Any:
+        token = self._curr
+        key, node = read(self)
+        first = node[0] if isinstance(node, list) and node else node
+        if isinstance(first, exp.Expr):
+            first.update_positions(token)
+        return key, node
+
+    return parse
+
+
+class QuerySyntax(TypeSyntax):
+    FUNCTIONS: ClassVar[dict[str, Callable[..., Any]]] = {}
+    FUNCTION_PARSERS: ClassVar[dict[str, Callable[..., Any]]] = {
+        "CAST": lambda self: self._cast(),
+        "EXTRACT": SparkParser.FUNCTION_PARSERS["EXTRACT"],
+    }
+    NO_PAREN_FUNCTION_PARSERS: ClassVar[dict[str, Callable[..., Any]]] = {
+        "CASE": SparkParser.NO_PAREN_FUNCTION_PARSERS["CASE"],
+    }
+    QUERY_MODIFIER_PARSERS: ClassVar[dict[TokenType, Callable[..., Any]]] = {
+        token: _placed(read) for token, read in SparkParser.QUERY_MODIFIER_PARSERS.items()
+    }
+
+    def _cast(self) -> exp.Expr:
+        value = self._parse_disjunction()
+        if value is None:
+            self.raise_error("Expected an expression")
+        if not self._match(TokenType.ALIAS):
+            self.raise_error("Expected AS")
+        node = exp.Cast(this=value)
+        node.meta[TYPE] = self._type()
+        return node
+
+    def _parse_dcolon(self) -> exp.Expr | None:
+        node = exp.Var(this="type")
+        node.meta[TYPE] = self._type()
+        return node
+
+    COLUMN_OPERATORS: ClassVar[dict[TokenType, Callable[..., Any] | None]] = {
+        **SparkParser.COLUMN_OPERATORS,
+        TokenType.DCOLON: lambda self, this, to: self._cast_of(this, to),
+    }
+
+    def _cast_of(self, value: exp.Expr, to: exp.Expr) -> exp.Expr:
+        node = exp.Cast(this=value)
+        node.meta[TYPE] = to.meta[TYPE]
+        return node
+
+    def _parse_hint(self) -> exp.Hint | None:
+        if self._match(TokenType.HINT):
+            detail = "How rows are found is not part of a query."
+            self._refuse("a hint", self._prev, detail=detail, hint="Leave it out.")
+        return None
+
+    def _located(self, read: Callable[..., T], *args: Any, **named: Any) -> T:
+        """What is read, with the place of its first word."""
+        token = self._curr
+        node = read(*args, **named)
+        if isinstance(node, exp.Expr) and token and "start" not in node.meta:
+            node.update_positions(token)
+        return node
+
+    def _parse_join(self, *args: Any, **named: Any) -> exp.Join | None:
+        return self._located(super()._parse_join, *args, **named)
+
+    def _parse_lateral(self) -> exp.Lateral | None:
+        return self._located(super()._parse_lateral)
+
+    def _parse_table_sample(self, *args: Any, **named: Any) -> exp.TableSample | None:
+        return self._located(super()._parse_table_sample, *args, **named)
+
+    def _parse_pivot(self) -> exp.Pivot | None:
+        return self._located(super()._parse_pivot)
+
+    def _parse_with(self, *args: Any, **named: Any) -> exp.With | None:
+        return self._located(super()._parse_with, *args, **named)
+
+    def _parse_select(self, *args: Any, **named: Any) -> exp.Expr | None:
+        return self._located(super()._parse_select, *args, **named)
+
+    def parse_set_operation(self, *args: Any, **named: Any) -> exp.SetOperation | None:
+        return self._located(super().parse_set_operation, *args, **named)
+
+    def _parse_group(self, skip_group_by_token: bool = False) -> exp.Group | None:
+        # sqlglot takes WINDOW at the beginning for another clause, and sorts the items by kind.
+        if not skip_group_by_token and not self._match(TokenType.GROUP_BY):
+            return None
+        if self._match_set((TokenType.ALL, TokenType.DISTINCT)):
+            word = self._prev.text.upper()
+            self._refuse(
+                f"GROUP BY {word}",
+                self._prev,
+                detail="The columns of a group are part of the definition of a view.",
+                hint="Name the columns to group by.",
+            )
+        items = self._parse_csv(self._group_item)
+        if not items:
+            self.raise_error("Expected an expression")
+        suffix = self._curr
+        if self._match_pair(TokenType.WITH, TokenType.CUBE, advance=False) or self._match_pair(
+            TokenType.WITH, TokenType.ROLLUP, advance=False
+        ):
+            word = self._next.text.upper()
+            hint = f"Write GROUP BY {word} (…)."
+            self._refuse(f"WITH {word}", suffix, detail="What is grouped stands in parentheses.", hint=hint)
+        if self._match(TokenType.GROUPING_SETS, advance=False):
+            self._refuse(
+                "GROUPING SETS behind a list",
+                suffix,
+                detail="The sets say by themselves what is grouped.",
+                hint="Write GROUP BY GROUPING SETS (…).",
+            )
+        return self.expression(exp.Group(expressions=items))
+
+    def _group_item(self) -> exp.Expr | None:
+        item = self._grouping()
+        if item is not None and self._match_text_seq("RETAIN"):
+            if self._curr.token_type != TokenType.STRING:
+                self.raise_error("Expected a duration in quotes")
+            self._advance()
+            item.meta[RETAIN] = exp.Literal.string(self._prev.text).update_positions(self._prev)
+        return item
+
+    def _grouping(self) -> exp.Expr | None:
+        token = self._curr
+        kind = _MULTIPLE.get(token.token_type) if self._next.token_type == TokenType.L_PAREN else None
+        if kind is None:
+            return self._parse_disjunction()
+        self._advance(2)
+        items = [] if self._match(TokenType.R_PAREN, advance=False) else self._parse_csv(self._grouping)
+        self._match_r_paren()
+        node = kind(expressions=items)
+        node.update_positions(token)
+        return node

@@ -1,0 +1,187 @@
+"""The oracle: what a view is, computed from base rows in the plainest way.
+
+Shares no code with `delta/` or `execute/`, and only the plan's nodes with the rest. Exact fractions where the real thing
+uses scaled integers, lists where it uses state.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterable
+from fractions import Fraction
+from typing import Any
+
+from viewkeeper.model.types import Kind, Type
+from viewkeeper.plan.aggregate import AggregateCall, AggregateKind
+from viewkeeper.plan.expr import Call, Case, Cast, Expr, Input, Literal
+from viewkeeper.plan.relation import Aggregate, Distinct, Expand, Filter, Project, Relation, Scan, Tokens
+
+Cells = tuple[Any, ...]
+SAMPLE = (AggregateKind.VAR_SAMP, AggregateKind.STDDEV_SAMP)
+
+
+def evaluate(relation: Relation, tables: Callable[[Scan], Iterable[Cells]]) -> list[Cells]:
+    """The rows of a relation, in no particular order; `tables` gives all columns of a scanned table."""
+    match relation:
+        case Scan():
+            return [tuple(row[column] for column in relation.columns) for row in tables(relation)]
+        case Filter(input, condition):
+            return [row for row in evaluate(input, tables) if value(condition, row) is True]
+        case Project(input, exprs, _):
+            return [tuple(value(expr, row) for expr in exprs) for row in evaluate(input, tables)]
+        case Expand(input, projections, _):
+            rows = evaluate(input, tables)
+            return [tuple(value(expr, row) for expr in shape) for row in rows for shape in projections]
+        case Tokens(input, text, _):
+            return [(*row, word) for row in evaluate(input, tables) for word in words(value(text, row))]
+        case Distinct(input):
+            return list({hashable(row): row for row in evaluate(input, tables)}.values())
+        case Aggregate(input, group, calls, _):
+            return _aggregate(evaluate(input, tables), relation, group, calls)
+    raise AssertionError(relation)
+
+
+def words(text: str | None) -> list[str]:
+    if text is None:
+        return []
+    return list(dict.fromkeys(re.findall(r"[^\W_]+", text.lower())))
+
+
+def hashable(row: Cells) -> Cells:
+    """A row under which equal rows are found: NaN equals NaN and 0.0 equals -0.0."""
+    return tuple("NaN" if isinstance(cell, float) and math.isnan(cell) else (type(cell) is bool, cell) for cell in row)
+
+
+def _aggregate(
+    rows: list[Cells], relation: Aggregate, group: tuple[int, ...], calls: tuple[AggregateCall, ...]
+) -> list[Cells]:
+    groups: dict[Cells, tuple[Cells, list[Cells]]] = {}
+    if not group:
+        groups[()] = ((), [])
+    for row in rows:
+        key = tuple(row[column] for column in group)
+        groups.setdefault(hashable(key), (key, []))[1].append(row)
+    return [
+        (*key, *(_call(call, members, relation.input.fields) for call in calls)) for key, members in groups.values()
+    ]
+
+
+def _call(call: AggregateCall, rows: list[Cells], fields: Any) -> Any:
+    if call.argument is None:
+        return len(rows)
+    cells = [row[call.argument] for row in rows if row[call.argument] is not None]
+    source: Type = fields[call.argument].type
+    match call.kind:
+        case AggregateKind.COUNT:
+            return len(cells)
+        case AggregateKind.COUNT_DISTINCT:
+            return len({hashable((cell,)) for cell in cells})
+        case AggregateKind.MIN | AggregateKind.MAX if not cells:
+            return None
+        case AggregateKind.MIN:
+            return min(cells, key=_rank)
+        case AggregateKind.MAX:
+            return max(cells, key=_rank)
+    if not cells:
+        return None
+    if source.kind is Kind.DOUBLE:
+        return _of_doubles(call.kind, cells)
+    total = sum(cells)
+    match call.kind:
+        case AggregateKind.SUM:
+            fits = abs(total) < 10**call.type.precision if call.type.precision else -(2**63) <= total < 2**63
+            return total if fits else None
+        case AggregateKind.AVG if call.type.kind is Kind.DECIMAL:
+            return _rounded(Fraction(total * 10 ** (call.type.scale - source.scale), len(cells)))
+        case AggregateKind.AVG:
+            return total / len(cells)
+    unit = Fraction(1, 10**source.scale)
+    return _spread(call.kind, [cell * unit for cell in cells])
+
+
+def _rank(cell: Any) -> Any:
+    return (math.isnan(cell), 0.0 if math.isnan(cell) else cell) if isinstance(cell, float) else cell
+
+
+def _rounded(number: Fraction) -> int:
+    whole = math.floor(abs(number) + Fraction(1, 2))
+    return whole if number >= 0 else -whole
+
+
+def _of_doubles(kind: AggregateKind, cells: list[float]) -> float | None:
+    finite = all(map(math.isfinite, cells))
+    if kind is AggregateKind.SUM:
+        return math.fsum(cells) if finite else sum(cells)
+    if kind is AggregateKind.AVG:
+        return (math.fsum(cells) if finite else sum(cells)) / len(cells)
+    if not finite:
+        return None if len(cells) < 2 and kind in SAMPLE else math.nan
+    return _spread(kind, [Fraction(cell) for cell in cells])
+
+
+def _spread(kind: AggregateKind, cells: list[Fraction]) -> float | None:
+    sample = kind in SAMPLE
+    if len(cells) < 2 and sample:
+        return None
+    mean = sum(cells) / len(cells)
+    variance = sum((cell - mean) ** 2 for cell in cells) / (len(cells) - sample)
+    root = kind in (AggregateKind.STDDEV_SAMP, AggregateKind.STDDEV_POP)
+    return math.sqrt(variance) if root else float(variance)
+
+
+def value(expr: Expr, row: Cells) -> Any:
+    """The value of an expression; None where it fails. Knows the functions that the random plans of the tests use."""
+    match expr:
+        case Input(index, _):
+            return row[index]
+        case Literal(cell, _):
+            return cell
+        case Case(branches, otherwise, _):
+            for condition, result in branches:
+                if value(condition, row) is True:
+                    return value(result, row)
+            return value(otherwise, row)
+        case Cast(arg, _):
+            raise AssertionError(f"the oracle casts nothing: {arg}")
+        case Call(name, args, type):
+            return _function(name, [value(arg, row) for arg in args], type)
+
+
+def _function(name: str, args: list[Any], type: Type) -> Any:
+    match name:
+        case "and":
+            return False if False in args else None if None in args else True
+        case "or":
+            return True if True in args else None if None in args else False
+        case "is_null":
+            return args[0] is None
+        case "coalesce":
+            return next((arg for arg in args if arg is not None), None)
+    if None in args:
+        return None
+    match name:
+        case "not":
+            return not args[0]
+        case "=":
+            return args[0] == args[1]
+        case "<>":
+            return args[0] != args[1]
+        case "<":
+            return args[0] < args[1]
+        case ">=":
+            return args[0] >= args[1]
+        case "+":
+            return _fitting(args[0] + args[1], type)
+        case "*":
+            return _fitting(args[0] * args[1], type)
+        case "div":
+            return None if args[1] == 0 else _fitting(math.trunc(Fraction(args[0], args[1])), type)
+        case "%":
+            return None if args[1] == 0 else int(math.fmod(args[0], args[1]))
+    raise AssertionError(f"the oracle does not know {name}")
+
+
+def _fitting(number: int, type: Type) -> int | None:
+    limit = 2**31 if type.kind is Kind.INT else 2**63
+    return number if -limit <= number < limit else None
