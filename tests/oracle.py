@@ -1,7 +1,7 @@
 """The oracle: what a view is, computed from base rows in the plainest way.
 
-Shares no code with `delta/` or `execute/`, and only the plan's nodes with the rest. Exact fractions where the real thing
-uses scaled integers, lists where it uses state.
+Shares no code with `delta/` or `execute/`, and only the plan's nodes with the rest. Exact fractions where the real
+thing uses scaled integers, lists where it uses state.
 """
 
 from __future__ import annotations

@@ -171,7 +171,7 @@ class TransactionMachine(Machine):
             self.commit(one)
 
     def commit(self, one: Open) -> None:
-        """Conflict exactly if it writes and something that it read has changed; else its writes, on what is there now."""
+        """Conflict exactly if it writes and something that it read has changed; else its writes, on what is there."""
         self.open.remove(one)
         must, may = (hit(self.model, reads, one.position) for reads in (one.must, one.may))
         writes = {number: by_key for number, by_key in one.writes.items() if by_key}

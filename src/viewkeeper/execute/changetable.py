@@ -38,7 +38,7 @@ class ChangeTable:
 
 def new_change_table(sink: AggregateSink) -> ChangeTable:
     """A change table without changes. The one group of a global aggregate is always in it: its row is always there."""
-    groups = {(): _no_change(sink)} if sink.is_global else {}
+    groups: dict[Row, GroupChange] = {(): _no_change(sink)} if sink.is_global else {}
     return ChangeTable(groups, [{} for _ in sink.preaggregations])
 
 

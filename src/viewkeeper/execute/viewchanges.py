@@ -54,7 +54,7 @@ class StageRunner:
         return decode_state(self.sink, self.codec.decode(stored)[-1])  # type: ignore[arg-type]
 
     def stored(self, group: Row, state: GroupState, output: Row | None) -> tuple[bytes, bool]:
-        """The encoded row of a group: the group, or what the view shows of it, and the state; whether showing failed."""
+        """The encoded row of a group, which is what the view shows of it and the state; and whether showing failed."""
         shown = group
         failures = Failures()
         if self._shown is not None:
