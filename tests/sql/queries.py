@@ -112,7 +112,8 @@ def queries(draw: st.DrawFn, depth: int = 1) -> Query:
         return _grouped(draw, source, columns, where, depth)
     distinct = draw(st.sampled_from(["", "", "DISTINCT "]))
     if draw(st.integers(0, 4)) == 0:
-        return Query(f"SELECT {distinct}* FROM {source}{where}", columns)
+        # A sub-query may show a sum of DOUBLE, which DISTINCT refuses.
+        return Query(f"SELECT {distinct if source in SOURCES else ''}* FROM {source}{where}", columns)
     types = draw(st.lists(st.sampled_from(TYPES), min_size=1, max_size=4))
     shown = tuple((f"x{depth}_{number}", type) for number, type in enumerate(types))
     items = ", ".join(f"{draw(values(columns, type))} AS {name}" for name, type in shown)

@@ -9,8 +9,12 @@ import pytest
 
 from tests.sql.tables import Catalog
 from viewkeeper.errors import Unsupported
+from viewkeeper.plan.functions import FUNCTIONS
 from viewkeeper.sql.dialect import StatementParser
+from viewkeeper.sql.maintain import Mode
 from viewkeeper.sql.parse import parse
+from viewkeeper.sql.query import refused, whole
+from viewkeeper.sql.query.spellings import AGGREGATES, FORMS, NAMES, PARTS
 from viewkeeper.sql.reader import RESERVED
 from viewkeeper.sql.type_names import DECIMAL, SIMPLE
 
@@ -40,16 +44,62 @@ def test_an_example_in_python_is_sql_that_is_accepted(tables: Catalog, text: str
     tables.run(text, params)
 
 
+def _params(text: str) -> dict[str, int] | None:
+    return {"id": 1} if ":id" in text else None
+
+
 @pytest.mark.parametrize("text", REFUSED)
 def test_what_the_page_says_is_refused_is_refused(tables: Catalog, text: str) -> None:
     with pytest.raises(Unsupported):
-        tables.run(text)
+        tables.run(text, _params(text))
 
 
 def test_the_page_lists_every_type_name() -> None:
     section = PAGE.partition("## Types")[2].partition("##")[0]
     named = {name.partition("(")[0] for name in re.findall(r"`([A-Z]+(?:\(p,s\))?)`", section)}
     assert named == {*SIMPLE, *DECIMAL}
+
+
+def _section(heading: str) -> str:
+    return re.split(r"^##+ ", PAGE.partition(heading + "\n")[2], maxsplit=1, flags=re.MULTILINE)[0]
+
+
+def _words(text: str) -> set[str]:
+    return set(re.findall(r"\b[A-Z][A-Z0-9_]+\b", text))
+
+
+def test_the_page_lists_every_refused_function() -> None:
+    listed = _section("### Functions")
+    assert set(refused.FUNCTIONS) <= _words(listed)
+    assert _words(listed) - set(refused.FUNCTIONS) <= {
+        *{"MIN", "MAX", "COUNT", "DISTINCT", "KEY", "CASE", "CAST", "BUCKET", "CREATE", "INDEX", "NULL"}
+    }
+
+
+def test_the_page_lists_every_other_spelling_of_a_function() -> None:
+    listed = _words(_section("### Expressions"))
+    own = {name.upper() for name in FUNCTIONS}
+    assert {*FORMS, *(NAMES.keys() - own), *PARTS} <= listed
+
+
+def test_the_page_lists_every_aggregate() -> None:
+    assert AGGREGATES.keys() <= _words(_section("### Groups"))
+
+
+def test_the_page_lists_what_only_spark_can_compute() -> None:
+    assert {*whole.RANKS, *whole.NEIGHBOURS, *whole.PERCENTILES} <= _words(_section("### Computed whole"))
+
+
+def test_the_page_lists_every_mode() -> None:
+    assert set(map(str, Mode)) <= _words(_section("## CREATE VIEW"))
+
+
+@pytest.mark.parametrize("clause", sorted(refused.CLAUSES))
+def test_the_page_has_an_example_of_every_refused_clause(clause: str) -> None:
+    name = refused.CLAUSES[clause].name
+    shown = {"a past version": "VERSION", "a qualified table name": "other.", "WINDOW clause": "WINDOW w"}
+    unread = {"MATCH_RECOGNIZE", "CONNECT BY", "INTO"}
+    assert name in unread or shown.get(name, name) in _section("### Of views")
 
 
 def test_the_page_lists_every_reserved_word() -> None:

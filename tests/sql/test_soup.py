@@ -7,6 +7,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.sql import plans
 from tests.sql.golden import cases, files
 from tests.sql.tables import catalog
 from viewkeeper.errors import ViewkeeperError
@@ -14,12 +15,13 @@ from viewkeeper.sql.parse import parse
 
 WORD = re.compile(r"'[^']*'|X'\w*'|:\w+|[\w.]+|\S")
 TEXTS = [WORD.findall(text) for file in files() for text, _ in cases(file)]
+TEXTS += [WORD.findall(text) for file in plans.files() for text, _ in plans.cases(file)]
 WORDS = sorted({word for text in TEXTS for word in text} | {"INTERVAL", "PIVOT", "->", "::", "||", "[", "]", "{", "}"})
 
 
 @st.composite
 def _soups(draw: st.DrawFn) -> str:
-    """A text of the golden files with a few words put in, taken out or exchanged."""
+    """A text of the golden files, refused or accepted, with a few words put in, taken out or exchanged."""
     words = list(draw(st.sampled_from(TEXTS)))
     for _ in range(draw(st.integers(1, 3))):
         place = draw(st.integers(0, len(words)))

@@ -135,7 +135,7 @@ def _rows(relation: Relation) -> list[tuple[Any, ...]]:
 
 
 def _folded(call: AggregateCall, rows: list[tuple[Any, ...]]) -> Any:
-    return (call.kind, [None if call.argument is None else row[call.argument] for row in rows])
+    return (call.kind, tuple(None if call.argument is None else row[call.argument] for row in rows))
 
 
 def _hashable(row: tuple[Any, ...]) -> tuple[Any, ...]:

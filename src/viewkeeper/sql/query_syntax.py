@@ -8,11 +8,13 @@ their place, CAST takes the type names of CREATE TABLE, and GROUP BY takes `WIND
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, NoReturn, TypeVar
 
-from sqlglot import TokenType, exp
+from sqlglot import Token, TokenType, exp
 from sqlglot.parsers.spark import SparkParser
 
+from viewkeeper.sql.place import syntax_error
+from viewkeeper.sql.reader import Misread
 from viewkeeper.sql.type_syntax import TypeSyntax
 
 T = TypeVar("T")
@@ -75,6 +77,10 @@ class QuerySyntax(TypeSyntax):
         node = exp.Cast(this=value)
         node.meta[TYPE] = to.meta[TYPE]
         return node
+
+    def _parse_as_command(self, start: Token) -> NoReturn:
+        # sqlglot would keep the rest of a statement inside a query as a raw text, and log a warning.
+        raise Misread(syntax_error(self.sql, start.start, f"unexpected {self._found(start)}"))
 
     def _parse_hint(self) -> exp.Hint | None:
         if self._match(TokenType.HINT):

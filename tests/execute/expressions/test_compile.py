@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from time import perf_counter
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.execute.expressions.notation import call, read
 from viewkeeper.execute.rows.expr import Failures, compile_expr, compile_predicate, compile_row
-from viewkeeper.model.types import BIGINT, BINARY, BOOLEAN, DATE, DOUBLE, INT, STRING, Cell
+from viewkeeper.model.types import BIGINT, BINARY, BOOLEAN, DATE, DOUBLE, INT, STRING, Cell, Type, decimal
 from viewkeeper.plan.expr import Call, Case, Cast, Expr, Input, Literal
 
 ROW = (1, 0, None)
@@ -116,3 +120,32 @@ def test_constants_may_look_like_placeholders() -> None:
 def test_a_call_of_wrong_arguments_cannot_be_written_by_accident() -> None:
     with pytest.raises(KeyError):
         compile_expr(Call("no_such_function", (ONE,), INT))
+
+
+def _like(text: str, pattern: str) -> bool:
+    """LIKE by definition: each wildcard tried with every text it may stand for."""
+    if not pattern:
+        return not text
+    if pattern[0] == "%":
+        return any(_like(text[skipped:], pattern[1:]) for skipped in range(len(text) + 1))
+    return bool(text) and pattern[0] in ("_", text[0]) and _like(text[1:], pattern[1:])
+
+
+@given(st.text("ab\n", max_size=7), st.text("ab%_", max_size=6))
+def test_like_is_what_it_is_by_definition(text: str, pattern: str) -> None:
+    assert _value(call("like", Literal(text, STRING), Literal(pattern, STRING))) == (_like(text, pattern), 0)
+
+
+@pytest.mark.parametrize("pattern", ["%a" * 20 + "%b", "%a_" * 20 + "%b", "%" * 50 + "b"])
+def test_like_does_not_take_long_where_many_wildcards_nearly_match(pattern: str) -> None:
+    text = "a" * 20_000
+    started = perf_counter()
+    assert _value(call("like", Literal(text, STRING), Literal(pattern, STRING))) == (False, 0)
+    assert perf_counter() - started < 2
+
+
+@pytest.mark.parametrize("type", [DOUBLE, decimal(38, 10), BIGINT, DATE])
+def test_a_long_text_that_is_no_number_does_not_take_long_to_refuse(type: Type) -> None:
+    started = perf_counter()
+    assert _value(Cast(Literal("1" * 300_000 + "x", STRING), type)) == (None, 1)
+    assert perf_counter() - started < 2

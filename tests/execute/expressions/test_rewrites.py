@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from time import perf_counter
+
 import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as sf
@@ -9,7 +11,7 @@ from pyspark.sql import functions as sf
 from tests.execute.expressions.both import collect, data_frame, differences
 from tests.execute.expressions.notation import call, read
 from viewkeeper.execute.spark.expr import Translation, column, failed
-from viewkeeper.model.types import BIGINT, BIGINT_MAX, BOOLEAN, DOUBLE, INT, STRING, TIMESTAMP, Row
+from viewkeeper.model.types import BIGINT, BIGINT_MAX, BOOLEAN, DOUBLE, INT, STRING, TIMESTAMP, Row, decimal
 from viewkeeper.plan.expr import Call, Case, Cast, Expr, Input, Literal
 
 A, B = Input(0, BIGINT), Input(1, BIGINT)
@@ -98,3 +100,14 @@ def test_long_lists_do_not_change_what_in_means(spark: SparkSession, size: int) 
     ]
     rows: list[Row] = [(-0.0,), (0.0,), (float("nan"),), (-1.0,), (None,), (5.0,)]
     assert differences(spark, exprs, [DOUBLE], rows) == []
+
+
+def test_texts_that_nearly_match_do_not_take_long(spark: SparkSession) -> None:
+    text, pattern = Input(0, STRING), Input(1, STRING)
+    patterns = ["%a" * 20 + "%b", "%a_" * 20 + "%b"]
+    exprs = [call("like", text, Literal(each, STRING)) for each in patterns]
+    exprs += [call("like", text, pattern), Cast(text, DOUBLE), Cast(text, decimal(38, 10))]
+    rows: list[Row] = [("a" * 20_000, "%a_" * 20 + "%b"), ("1" * 300_000 + "x", "%1%2")]
+    started = perf_counter()
+    assert differences(spark, exprs, [STRING, STRING], rows) == []
+    assert perf_counter() - started < 20

@@ -1,12 +1,15 @@
 """Expressions as Python functions, one generated function each.
 
-    price * 2 > 9    becomes    def evaluate(row, failures):
-                                    v0 = row[3]
-                                    if v0 is None:
+    price + 1 > 9    becomes    def evaluate(row, failures):
+                                    c3 = row[3]
+                                    if c3 is None:
                                         v1 = None
                                     else:
-                                        v1 = v0 * 2
-                                    …
+                                        v1 = c3 + 1
+                                        if not -2147483648 <= v1 <= 2147483647:
+                                            v1 = None
+                                            failures.count += 1
+                                    v2 = None if v1 is None else v1 > 9
                                     return v2
 
 An operation that fails on a row gives None and adds one to `failures.count`; what is around it goes on with NULL. Every

@@ -17,7 +17,7 @@ CONTROLS = "".join(map(chr, range(0x21)))
 BLANKS = CONTROLS + "\x7f"
 """What is ignored around anything else."""
 
-_NUMBER = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)"
+_NUMBER = r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)"
 _EDGE = r"[\x00-\x20]*"
 DECIMAL_FORM = rf"{_EDGE}{_NUMBER}(?:[eE][+-]?[0-9]{{1,4}})?{_EDGE}"
 DOUBLE_FORM = (

@@ -73,9 +73,23 @@ def _join(separator: str | None, *texts: str | None) -> str | None:
 
 
 def like_expression(parts: tuple[str | Wild, ...]) -> str:
-    """A pattern as a regular expression for Python and for Java, to be matched against the whole text."""
-    wilds = {Wild.ANY: "[\\s\\S]*", Wild.ONE: "[\\s\\S]"}
-    return "".join(wilds[part] if isinstance(part, Wild) else _escaped(part) for part in parts)
+    """A pattern as a regular expression for Python and for Java, to be matched against the whole text.
+
+    What stands between two `%` is found where it first occurs, and not looked for again (an atomic group): to go back
+    could not help, and takes a number of steps that grows with the power of the number of `%`.
+    """
+    pieces = [""]
+    for part in parts:
+        if part is Wild.ANY:
+            pieces.append("")
+        else:
+            pieces[-1] += "[\\s\\S]" if isinstance(part, Wild) else _escaped(part)
+    first, *middle = pieces
+    if not middle:
+        return first
+    last = middle.pop()
+    found = "".join(f"(?>[\\s\\S]*?{piece})" for piece in middle if piece)
+    return f"{first}{found}[\\s\\S]*{last}"
 
 
 def _escaped(text: str) -> str:

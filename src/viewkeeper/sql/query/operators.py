@@ -168,7 +168,7 @@ def _cast(node: exp.Cast, binder: Binder) -> Expr:
         raise binder.context.wrong_type(
             node,
             f"{value.type} does not convert to {target}",
-            hint="docs/sql.md lists which types convert to which.",
+            hint="docs/functions.md lists which types convert to which.",
         )
     return Cast(value, target)
 

@@ -67,8 +67,10 @@ def _with(node: exp.Expr, context: Context, named: Named) -> Named:
         return named
     if clause.args.get("recursive"):
         raise context.refusal(clause, refused.RECURSIVE)
+    check_clauses(clause, {"expressions", "recursive"}, context)
     found = dict(named)
     for part in clause.expressions:
+        check_clauses(part, {"this", "alias"}, context)
         alias = part.args["alias"]
         if alias.args.get("columns"):
             raise context.refuse(

@@ -100,4 +100,4 @@ def near(name: str) -> str:
     close = get_close_matches(name.upper(), known, n=3, cutoff=0.6)
     if close:
         return f"Functions with a similar name: {', '.join(close)}."
-    return "The functions are listed in docs/sql.md."
+    return "The functions are listed in docs/functions.md."

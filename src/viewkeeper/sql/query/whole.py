@@ -14,7 +14,7 @@ from viewkeeper.sql.constructs import bare, construct
 from viewkeeper.sql.query.context import Context
 from viewkeeper.sql.query.spellings import AGGREGATES
 
-_RANKS: dict[str, Type] = {
+RANKS: dict[str, Type] = {
     "ROW_NUMBER": INT,
     "RANK": INT,
     "DENSE_RANK": INT,
@@ -22,7 +22,7 @@ _RANKS: dict[str, Type] = {
     "PERCENT_RANK": DOUBLE,
     "CUME_DIST": DOUBLE,
 }
-_NEIGHBOURS = frozenset({"LAG", "LEAD", "FIRST_VALUE", "LAST_VALUE", "NTH_VALUE"})
+NEIGHBOURS = frozenset({"LAG", "LEAD", "FIRST_VALUE", "LAST_VALUE", "NTH_VALUE"})
 PERCENTILES = frozenset({"MEDIAN", "PERCENTILE", "PERCENTILE_CONT"})
 
 _ALL_VALUES = "It needs every value of the group in order, and one change can move it anywhere."
@@ -55,8 +55,8 @@ def window_function(node: exp.Window, context: Context, bind: Bind) -> Expr:
         )
     name = call.name.upper()
     types = [bind(argument).type for argument in call.expressions if not isinstance(bare(argument), exp.Star)]
-    found = _RANKS.get(name)
-    if name in _NEIGHBOURS and types:
+    found = RANKS.get(name)
+    if name in NEIGHBOURS and types:
         found = types[0]
     if name in AGGREGATES:
         found = result_type(AGGREGATES[name], types[0] if types else None)
@@ -64,7 +64,7 @@ def window_function(node: exp.Window, context: Context, bind: Bind) -> Expr:
         raise context.refuse(
             call,
             f"function {name} with OVER",
-            detail=f"With OVER stand {', '.join((*_RANKS, *sorted(_NEIGHBOURS)))} and the aggregates.",
+            detail=f"With OVER stand {', '.join((*RANKS, *sorted(NEIGHBOURS)))} and the aggregates.",
             hint="Leave out OVER, or write one of these.",
         )
     return Literal(None, found)
