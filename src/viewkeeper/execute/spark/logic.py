@@ -6,7 +6,6 @@ from pyspark.sql import functions as sf
 
 from viewkeeper.execute.spark.code import Implementation, all_of, any_of, native
 
-
 LOGICAL: dict[str, Implementation] = {
     "=": native(lambda left, right: left == right),
     "<>": native(lambda left, right: left != right),
