@@ -51,10 +51,8 @@ class Rows:
         return tuple(column.name for column in self._columns)
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
-        to_dict = self._to_dict
         for chunk in self._take():
-            for row in chunk:
-                yield to_dict(row)
+            yield from map(self._to_dict, chunk)
 
     def all(self) -> list[dict[str, Any]]:
         """All rows as dicts."""

@@ -7,8 +7,8 @@ comparison of two integers.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, TypeVar
 
 from viewkeeper.errors import Conflict
 from viewkeeper.model.position import Position
@@ -23,6 +23,7 @@ from viewkeeper.store.undo import Keyed, TableUndo, check_retained
 if TYPE_CHECKING:
     from viewkeeper.store.embedded import EmbeddedStore
 
+T = TypeVar("T")
 FIRST_SLICE = 64
 LARGEST_SLICE = 4096
 
@@ -73,19 +74,28 @@ class EmbeddedSnapshot:
         self, codec: RowCodec, interval: Interval, *, limit: int | None = None, reverse: bool = False
     ) -> Iterator[list[Row]]:
         """The rows of an interval in key order, in lists; never more than `limit` in all."""
-        for items in self.scan_keyed(codec, interval, limit=limit, reverse=reverse):
-            yield [row for _, row in items]
+        return self._slices(codec, interval, limit, reverse, self._rows)
 
     def scan_keyed(
         self, codec: RowCodec, interval: Interval, *, limit: int | None = None, reverse: bool = False
     ) -> Iterator[list[Keyed]]:
         """As `scan`, with the encoded keys."""
+        return self._slices(codec, interval, limit, reverse, self._keyed)
+
+    def _slices(
+        self,
+        codec: RowCodec,
+        interval: Interval,
+        limit: int | None,
+        reverse: bool,
+        read: Callable[[RowCodec, Interval, int, bool], tuple[list[T], Interval]],
+    ) -> Iterator[list[T]]:
         rest = interval
         size = FIRST_SLICE
         left = limit
         while not rest.is_empty and (left is None or left > 0):
             count = size if left is None else min(size, left)
-            items, rest = self._slice(codec, rest, count, reverse)
+            items, rest = read(codec, rest, count, reverse)
             if left is not None:
                 items = items[:left]
                 left -= len(items)
@@ -93,9 +103,24 @@ class EmbeddedSnapshot:
                 yield items
             size = min(size * 4, LARGEST_SLICE)
 
-    @explained
-    def _slice(self, codec: RowCodec, interval: Interval, count: int, reverse: bool) -> tuple[list[Keyed], Interval]:
+    def _rows(self, codec: RowCodec, interval: Interval, count: int, reverse: bool) -> tuple[list[Row], Interval]:
         """The next rows of an interval and what is left of it."""
+        stored, rest, current, undo = self._slice(codec, interval, count, reverse)
+        if undo is None:
+            decode = current.decode
+            return [decode(value) for _, value in stored], rest
+        return [row for _, row in _undone(stored, interval, rest, current, undo, reverse)], rest
+
+    def _keyed(self, codec: RowCodec, interval: Interval, count: int, reverse: bool) -> tuple[list[Keyed], Interval]:
+        """The same with encoded keys."""
+        stored, rest, current, undo = self._slice(codec, interval, count, reverse)
+        return _undone(stored, interval, rest, current, undo, reverse), rest
+
+    @explained
+    def _slice(
+        self, codec: RowCodec, interval: Interval, count: int, reverse: bool
+    ) -> tuple[list[Item], Interval, RowCodec, TableUndo | None]:
+        """The next stored rows of an interval, what is left of it, their codec, and what to undo."""
         txn, catalog = self._store.begin_read()
         with txn:
             current = self._store.current(catalog, codec)
@@ -103,11 +128,7 @@ class EmbeddedSnapshot:
             rows = catalog.databases.tables[current.table.id]
             stored = read_slice(txn, rows, current, interval, count, reverse=reverse)
         rest = _behind(stored, interval, reverse) if len(stored) == count else Interval(b"", b"")
-        decode = current.decode
-        items = [(key, decode(value)) for key, value in stored]
-        if undo is not None:
-            items = undo.rewrite(items, _covered(interval, rest, reverse), reverse=reverse)
-        return items, rest
+        return stored, rest, current, undo
 
     def catch_up(self, txn: Txn, codec: RowCodec) -> TableUndo | None:
         """What to undo for a table, as `txn` sees the log; None if nothing was committed since."""
@@ -136,6 +157,15 @@ class EmbeddedSnapshot:
                 detail="Nothing of it was written.",
                 hint="Run it again from the start.",
             )
+
+
+def _undone(
+    stored: list[Item], interval: Interval, rest: Interval, codec: RowCodec, undo: TableUndo | None, reverse: bool
+) -> list[Keyed]:
+    items = [(key, codec.decode(value)) for key, value in stored]
+    if undo is None:
+        return items
+    return undo.rewrite(items, _covered(interval, rest, reverse), reverse=reverse)
 
 
 def _behind(items: list[Item], interval: Interval, reverse: bool) -> Interval:
