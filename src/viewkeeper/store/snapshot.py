@@ -103,6 +103,7 @@ class EmbeddedSnapshot:
                 yield items
             size = min(size * 4, LARGEST_SLICE)
 
+    @explained
     def _rows(self, codec: RowCodec, interval: Interval, count: int, reverse: bool) -> tuple[list[Row], Interval]:
         """The next rows of an interval and what is left of it."""
         stored, rest, current, undo = self._slice(codec, interval, count, reverse)
@@ -111,12 +112,12 @@ class EmbeddedSnapshot:
             return [decode(value) for _, value in stored], rest
         return [row for _, row in _undone(stored, interval, rest, current, undo, reverse)], rest
 
+    @explained
     def _keyed(self, codec: RowCodec, interval: Interval, count: int, reverse: bool) -> tuple[list[Keyed], Interval]:
         """The same with encoded keys."""
         stored, rest, current, undo = self._slice(codec, interval, count, reverse)
         return _undone(stored, interval, rest, current, undo, reverse), rest
 
-    @explained
     def _slice(
         self, codec: RowCodec, interval: Interval, count: int, reverse: bool
     ) -> tuple[list[Item], Interval, RowCodec, TableUndo | None]:
