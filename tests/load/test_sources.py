@@ -173,3 +173,20 @@ def test_the_part_read_grows_to_all_of_it(tmp_path: Path) -> None:
         assert source.fraction() == 1.0
     rows = open_source([{"OrderID": 1}], ORDERS)
     assert rows.fraction() is None
+
+
+def test_a_bad_row_leaves_no_file_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[Any] = []
+    really = Path.open
+
+    def noted(path: Path, *args: Any, **given: Any) -> Any:
+        opened.append(really(path, *args, **given))
+        return opened[-1]
+
+    path = written(tmp_path / "o.jsonl", '{"OrderID": 1}\n{"OrderID": "x"}\n')
+    monkeypatch.setattr(Path, "open", noted)
+    # The error is kept, and with it the frames of the generators that were at work.
+    with pytest.raises(BadRow) as kept:
+        list(open_source(path, ORDERS))
+    assert kept.value.message
+    assert [file.closed for file in opened] == [True]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
@@ -29,16 +29,30 @@ FORMATS = (".csv", ".csv.gz", ".jsonl", ".jsonl.gz", ".ndjson", ".ndjson.gz", ".
 class Source:
     """The rows of a source as batches that fit a table; iterated once.
 
-    `name` is the file as it was given, empty for rows in memory.
+    `name` is the file as it was given, empty for rows in memory. Its file is open until the last batch was taken, a bad
+    row was raised, or `close` was called.
     """
 
-    def __init__(self, name: str, batches: Iterator[LoadBatch], meter: Meter) -> None:
+    def __init__(self, name: str, blocks: Iterator[Block], batches: Iterator[LoadBatch], meter: Meter) -> None:
         self.name = name
-        self._batches = batches
+        self._blocks = blocks
+        self._batches = self._closing(batches)
         self._meter = meter
 
     def __iter__(self) -> Iterator[LoadBatch]:
         return self._batches
+
+    def _closing(self, batches: Iterator[LoadBatch]) -> Iterator[LoadBatch]:
+        # An error keeps its frames alive, and with them the generator that holds the file, for as long as it is kept.
+        try:
+            yield from batches
+        finally:
+            self.close()
+
+    def close(self) -> None:
+        """Close the file, if there is one; no more batches come."""
+        if isinstance(self._blocks, Generator):
+            self._blocks.close()
 
     def fraction(self) -> float | None:
         """How much of it has been read, from 0 to 1; None where the end is not known."""
@@ -86,7 +100,7 @@ def open_source(
             hint=f"Pass a list of dicts, Arrow data, or the path of a file: {', '.join(FORMATS)}.",
         )
     settled = (batch for block in blocks if (batch := settle(block, table, on_bad)) is not None)
-    return Source(name, even(settled, batch_rows), meter)
+    return Source(name, blocks, even(settled, batch_rows), meter)
 
 
 def _checked(path: str | Path) -> Path:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 from viewkeeper.errors import BadRow, DataError, UnknownTable
@@ -40,9 +41,10 @@ def load(
 
     definition = store.catalog().table(table)
     opened = open_source(source, definition, batch_rows=batch_rows, on_bad=on_bad, ignore_unknown=ignore_unknown)
-    position = store.head()
-    for batch in progress.watch(opened):
-        position = _load_batch(store, table, definition.id, batch, on_bad, progress)
+    with closing(opened):
+        position = store.head()
+        for batch in progress.watch(opened):
+            position = _load_batch(store, table, definition.id, batch, on_bad, progress)
     _set_bounds(store, table)
     return position
 
