@@ -43,6 +43,6 @@ setup-run:
 setup-dev:
 	@scripts/setup dev
 
-# Nothing starts a JVM yet, so a machine without Java is told what it will need and goes on.
+# Spark runs on it; where it is missing and cannot be installed, one line says what to install.
 java:
-	@scripts/java || true
+	@scripts/java

@@ -13,6 +13,9 @@ MODULES = {
     "load": "benchmarks.store_load",
     "put": "benchmarks.store_put",
     "read": "benchmarks.store_read",
+    "backlog": "benchmarks.views_backlog",
+    "fresh": "benchmarks.views_fresh",
+    "scale": "benchmarks.views_scale",
 }
 PAGE = Path(__file__).parent.parent / "docs" / "benchmarks.md"
 

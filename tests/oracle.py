@@ -18,6 +18,8 @@ from viewkeeper.plan.expr import Call, Case, Cast, Expr, Input, Literal
 from viewkeeper.plan.relation import Aggregate, Distinct, Expand, Filter, Project, Relation, Scan, Tokens
 
 Cells = tuple[Any, ...]
+Note = Callable[[], None]
+"""Called for each operation that fails."""
 SAMPLE = (AggregateKind.VAR_SAMP, AggregateKind.STDDEV_SAMP)
 
 
@@ -37,8 +39,8 @@ def evaluate(relation: Relation, tables: Callable[[Scan], Iterable[Cells]]) -> l
             return [(*row, word) for row in evaluate(input, tables) for word in words(value(text, row))]
         case Distinct(input):
             return list({hashable(row): row for row in evaluate(input, tables)}.values())
-        case Aggregate(input, group, calls, _):
-            return _aggregate(evaluate(input, tables), relation, group, calls)
+        case Aggregate(input):
+            return grouped(evaluate(input, tables), relation)
     raise AssertionError(relation)
 
 
@@ -53,17 +55,17 @@ def hashable(row: Cells) -> Cells:
     return tuple("NaN" if isinstance(cell, float) and math.isnan(cell) else (type(cell) is bool, cell) for cell in row)
 
 
-def _aggregate(
-    rows: list[Cells], relation: Aggregate, group: tuple[int, ...], calls: tuple[AggregateCall, ...]
-) -> list[Cells]:
+def grouped(rows: list[Cells], relation: Aggregate) -> list[Cells]:
+    """The rows of an aggregate over these rows of its input."""
     groups: dict[Cells, tuple[Cells, list[Cells]]] = {}
-    if not group:
+    if not relation.group:
         groups[()] = ((), [])
     for row in rows:
-        key = tuple(row[column] for column in group)
+        key = tuple(row[column] for column in relation.group)
         groups.setdefault(hashable(key), (key, []))[1].append(row)
     return [
-        (*key, *(_call(call, members, relation.input.fields) for call in calls)) for key, members in groups.values()
+        (*key, *(_call(call, members, relation.input.fields) for call in relation.calls))
+        for key, members in groups.values()
     ]
 
 
@@ -130,7 +132,11 @@ def _spread(kind: AggregateKind, cells: list[Fraction]) -> float | None:
     return math.sqrt(variance) if root else float(variance)
 
 
-def value(expr: Expr, row: Cells) -> Any:
+def _nothing() -> None:
+    pass
+
+
+def value(expr: Expr, row: Cells, note: Note = _nothing) -> Any:
     """The value of an expression; None where it fails. Knows the functions that the random plans of the tests use."""
     match expr:
         case Input(index, _):
@@ -139,13 +145,43 @@ def value(expr: Expr, row: Cells) -> Any:
             return cell
         case Case(branches, otherwise, _):
             for condition, result in branches:
-                if value(condition, row) is True:
-                    return value(result, row)
-            return value(otherwise, row)
-        case Cast(arg, _):
-            raise AssertionError(f"the oracle casts nothing: {arg}")
+                if value(condition, row, note) is True:
+                    return value(result, row, note)
+            return value(otherwise, row, note)
+        case Cast(arg, type):
+            return _noted(_cast(value(arg, row, note), arg.type, type), note)
+        case Call("coalesce", args, _):
+            return next((cell for arg in args if (cell := value(arg, row, note)) is not None), None)
         case Call(name, args, type):
-            return _function(name, [value(arg, row) for arg in args], type)
+            return _noted(_function(name, [value(arg, row, note) for arg in args], type), note)
+
+
+class _Failed:
+    """What an operation gives that fails."""
+
+
+FAILED = _Failed()
+
+
+def _noted(cell: Any, note: Note) -> Any:
+    if cell is FAILED:
+        note()
+        return None
+    return cell
+
+
+def _cast(cell: Any, source: Type, target: Type) -> Any:
+    if cell is None:
+        return None
+    if target.kind is Kind.DOUBLE:
+        return float(Fraction(cell, 10**source.scale))
+    if source.kind is Kind.STRING and target.kind in (Kind.INT, Kind.BIGINT):
+        return _fitting(int(cell), target) if re.fullmatch(r"\s*[+-]?[0-9]+\s*", cell) else FAILED
+    if target.kind is Kind.DECIMAL:
+        return _fitting(_rounded(Fraction(cell, 10**source.scale) * 10**target.scale), target)
+    if target.kind in (Kind.INT, Kind.BIGINT) and source.kind in (Kind.INT, Kind.BIGINT):
+        return _fitting(cell, target)
+    raise AssertionError(f"the oracle does not cast {source} to {target}")
 
 
 def _function(name: str, args: list[Any], type: Type) -> Any:
@@ -156,8 +192,6 @@ def _function(name: str, args: list[Any], type: Type) -> Any:
             return True if True in args else None if None in args else False
         case "is_null":
             return args[0] is None
-        case "coalesce":
-            return next((arg for arg in args if arg is not None), None)
     if None in args:
         return None
     match name:
@@ -169,19 +203,39 @@ def _function(name: str, args: list[Any], type: Type) -> Any:
             return args[0] != args[1]
         case "<":
             return args[0] < args[1]
+        case "<=":
+            return args[0] <= args[1]
+        case ">":
+            return args[0] > args[1]
         case ">=":
             return args[0] >= args[1]
         case "+":
             return _fitting(args[0] + args[1], type)
+        case "-":
+            return _fitting(args[0] - args[1], type)
         case "*":
             return _fitting(args[0] * args[1], type)
         case "div":
-            return None if args[1] == 0 else _fitting(math.trunc(Fraction(args[0], args[1])), type)
+            return FAILED if args[1] == 0 else _fitting(math.trunc(Fraction(args[0], args[1])), type)
         case "%":
-            return None if args[1] == 0 else int(math.fmod(args[0], args[1]))
+            return FAILED if args[1] == 0 else args[0] - args[1] * math.trunc(Fraction(args[0], args[1]))
+        case "epoch+":
+            return (_milliseconds(args[0]) + args[1]) * 1000
+        case "epoch-":
+            return (_milliseconds(args[0]) - args[1]) * 1000
+        case "epoch%":
+            moment = _milliseconds(args[0])
+            return moment - args[1] * math.floor(Fraction(moment, args[1]))
     raise AssertionError(f"the oracle does not know {name}")
 
 
-def _fitting(number: int, type: Type) -> int | None:
+def _milliseconds(moment: int) -> int:
+    return math.floor(Fraction(moment, 1000))
+
+
+def _fitting(number: int, type: Type) -> Any:
+    if type.kind is Kind.DECIMAL:
+        limit = 10**type.precision
+        return number if -limit < number < limit else FAILED
     limit = 2**31 if type.kind is Kind.INT else 2**63
-    return number if -limit <= number < limit else None
+    return number if -limit <= number < limit else FAILED

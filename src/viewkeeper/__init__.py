@@ -1,5 +1,7 @@
 """Incremental materialized views for key-value stores, maintained on Spark."""
 
+from types import ModuleType as _ModuleType
+
 from viewkeeper.database import Database, open
 from viewkeeper.errors import (
     BadDefinition,
@@ -7,6 +9,7 @@ from viewkeeper.errors import (
     BadPosition,
     BadRow,
     BadText,
+    BatchFailed,
     CardinalityExceeded,
     Closed,
     Conflict,
@@ -24,6 +27,7 @@ from viewkeeper.errors import (
     NewerFormat,
     NotADatabase,
     NotRetained,
+    NotUnique,
     NullKey,
     OutOfRange,
     Outrun,
@@ -32,6 +36,7 @@ from viewkeeper.errors import (
     ReadOnly,
     RowsConsumed,
     RowTooLarge,
+    SparkMissing,
     SqlError,
     SqlSyntax,
     StoreDamaged,
@@ -46,13 +51,18 @@ from viewkeeper.errors import (
     UnknownColumn,
     UnknownTable,
     Unsupported,
+    ViewBehind,
     ViewkeeperError,
     ViewNotReady,
+    ViewsDepend,
     WrongType,
 )
 from viewkeeper.model.change import Change
 from viewkeeper.model.position import Position
+from viewkeeper.model.view import View
+from viewkeeper.read.consistency import at_least
 from viewkeeper.read.rows import Rows
+from viewkeeper.read.status import ViewStatus
 from viewkeeper.write.transaction import Transaction
 
 __all__ = [
@@ -61,6 +71,7 @@ __all__ = [
     "BadPosition",
     "BadRow",
     "BadText",
+    "BatchFailed",
     "CardinalityExceeded",
     "Change",
     "Closed",
@@ -80,6 +91,7 @@ __all__ = [
     "NewerFormat",
     "NotADatabase",
     "NotRetained",
+    "NotUnique",
     "NullKey",
     "OutOfRange",
     "Outrun",
@@ -90,6 +102,7 @@ __all__ = [
     "RowTooLarge",
     "Rows",
     "RowsConsumed",
+    "SparkMissing",
     "SqlError",
     "SqlSyntax",
     "StoreDamaged",
@@ -105,8 +118,22 @@ __all__ = [
     "UnknownColumn",
     "UnknownTable",
     "Unsupported",
+    "View",
+    "ViewBehind",
     "ViewNotReady",
+    "ViewStatus",
     "ViewkeeperError",
+    "ViewsDepend",
     "WrongType",
+    "at_least",
     "open",
 ]
+
+
+def __getattr__(name: str) -> _ModuleType:
+    """`vk.spark`, imported by those who use it: opening a database never loads Spark."""
+    if name == "spark":
+        from importlib import import_module
+
+        return import_module("viewkeeper.spark")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self, cast
 
-from viewkeeper.errors import Closed, ReadOnly
+from viewkeeper.errors import Closed, Conflict, ReadOnly, TableDropped
 from viewkeeper.model.change import Change
 from viewkeeper.model.position import Position
 from viewkeeper.model.schema import Table
-from viewkeeper.model.types import Cell
-from viewkeeper.read.feed import changes_of
+from viewkeeper.model.view import View
+from viewkeeper.read.consistency import ANY, TIMEOUT, Asked, Consistency
+from viewkeeper.read.feed import changes_of, oldest_of
 from viewkeeper.read.info import DatabaseInfo, describe
+from viewkeeper.read.now import get_now, query_now, scan_now
 from viewkeeper.read.rows import Rows
-from viewkeeper.read.snapshot import SnapshotReader
+from viewkeeper.read.snapshot import SnapshotReader, take_snapshot
+from viewkeeper.read.status import ViewStatus, view_statuses
 from viewkeeper.store.interface import Settings, Store, WriteSet
 from viewkeeper.store.registry import close_store, open_store
 from viewkeeper.write.statements import Outcome, retrying, run_statement
@@ -26,6 +29,14 @@ from viewkeeper.write.transaction import Transaction
 if TYPE_CHECKING:
     from viewkeeper.load.bad import BadRowWriter
     from viewkeeper.load.progress import LoadProgress
+    from viewkeeper.pipeline.backfill import Progress
+    from viewkeeper.pipeline.comparing import Progress as Comparison
+    from viewkeeper.pipeline.continuous import Maintenance
+    from viewkeeper.pipeline.maintainer import Round
+    from viewkeeper.pipeline.once import Report
+    from viewkeeper.pipeline.repair import RepairReport
+    from viewkeeper.pipeline.report import VerifyReport
+    from viewkeeper.pipeline.session import Spark, SparkSource
 
 
 def open(
@@ -57,6 +68,7 @@ class Database:
         self._store: Store = self._shared
         self._closed = False
         self._closing = threading.Lock()
+        self._spark: SparkSource | None = None
 
     # Statements
 
@@ -67,6 +79,7 @@ class Database:
         """
         from viewkeeper.sql.bind import bind, check_params
         from viewkeeper.sql.parse import Parsed, parse
+        from viewkeeper.sql.sources import finder
         from viewkeeper.sql.statements import Select
 
         parsed = parse(sql)
@@ -75,7 +88,7 @@ class Database:
 
         def run(one: Parsed) -> Outcome | Rows:
             catalog = self._store.catalog()
-            statement = bind(one, catalog.table, params)
+            statement = bind(one, finder(catalog), params)
             if not isinstance(statement, Select):
                 self._check_writable()
             return run_statement(self._store, catalog, statement)
@@ -84,9 +97,22 @@ class Database:
             result = retrying(partial(run, one))
         return result
 
-    def query(self, sql: str, /, **params: Any) -> Rows:
-        """The rows of one SELECT; `:name` parameters are given by keyword."""
-        return self.snapshot().query(sql, **params)
+    def query(
+        self,
+        sql: str,
+        /,
+        *,
+        consistency: Consistency = None,
+        wait: bool | float = False,
+        timeout: float = TIMEOUT,
+        **params: Any,
+    ) -> Rows:
+        """The rows of one SELECT; `:name` parameters are given by keyword.
+
+        `consistency`, `wait` and `timeout` are as for `get`; a parameter of one of these names is given to `execute`.
+        """
+        asked = Asked(consistency=consistency, wait=wait, timeout=timeout)
+        return retrying(lambda: query_now(self._store, sql, params, asked))
 
     # Rows
 
@@ -100,13 +126,10 @@ class Database:
 
     def _put(self, table: str, row: Mapping[str, Any], *, insert: bool) -> Position:
         self._check_writable()
-
-        def attempt() -> Position:
-            codec = self._store.catalog().codec(table)
-            cells: dict[int, Cell] = codec.merge(row)
-            return self._store.put(codec, cells, insert=insert)
-
-        return retrying(attempt)
+        try:
+            return self._store.put_row(table, row, insert=insert)
+        except (Conflict, TableDropped):
+            return retrying(lambda: self._store.put_row(table, row, insert=insert))
 
     def delete(self, table: str, /, *key: Any) -> Position:
         """Remove a row; no error, and no change, if there is none."""
@@ -164,10 +187,35 @@ class Database:
         self._check_writable()
         return Transaction(self._store)
 
-    def get(self, name: str, /, *key: Any) -> dict[str, Any] | None:
-        """The row of a key; None if there is none."""
-        codec, row = self._store.get(name, key)
-        return None if row is None else codec.to_dict(row)
+    def get(
+        self,
+        name: str,
+        /,
+        *key: Any,
+        consistency: Consistency = None,
+        wait: bool | float = False,
+        timeout: float = TIMEOUT,
+    ) -> dict[str, Any] | None:
+        """The row of a key of a table or view; None if there is none.
+
+        The key of a view is what it is stored by; NotUnique if its visible columns do not tell its rows apart.
+
+        Args:
+            consistency: how fresh a view has to be: "any", as it is, which is the default; `vk.at_least(position)`,
+                with every change before that position; or "latest", with every change committed before now. A table
+                is always up to date.
+            wait: seconds to wait for a view that is not filled yet, True for as long as it takes; ViewNotReady then.
+            timeout: seconds to wait for a view to come as far as `consistency` says; ViewBehind then.
+        """
+        if consistency is None and wait is False:
+            found = self._store.get(name, key)
+            if isinstance(found, tuple):
+                codec, row = found
+                return None if row is None else codec.to_dict(row)
+            asked = ANY
+        else:
+            asked = Asked(consistency=consistency, wait=wait, timeout=timeout)
+        return retrying(lambda: get_now(self._store, name, key, asked))
 
     def scan(
         self,
@@ -179,13 +227,32 @@ class Database:
         upper: Any = None,
         limit: int | None = None,
         reverse: bool = False,
+        consistency: Consistency = None,
+        wait: bool | float = False,
+        timeout: float = TIMEOUT,
     ) -> Rows:
-        """The rows in key order: those whose key begins with `prefix`, and lower <= what follows < upper."""
-        return self.snapshot().scan(name, prefix=prefix, lower=lower, upper=upper, limit=limit, reverse=reverse)
+        """The rows in stored order: those whose key begins with `prefix`, and lower <= what follows < upper.
+
+        Bounds are in stored order too: where a column of a view descends, `lower` is the greater value. None is no
+        bound, (None,) is NULL. A view repeats a row as often as it holds it, and `limit` counts every time.
+        """
+        asked = Asked(consistency=consistency, wait=wait, timeout=timeout)
+        return retrying(
+            lambda: scan_now(
+                self._store,
+                name,
+                prefix=prefix,
+                lower=lower,
+                upper=upper,
+                limit=limit,
+                reverse=reverse,
+                asked=asked,
+            )
+        )
 
     def snapshot(self, at: Position | None = None) -> SnapshotReader:
         """Several reads at one moment: now, or at a position that the log still reaches back to."""
-        return SnapshotReader(self._store, self._store.snapshot(at))
+        return take_snapshot(self._store, at)
 
     # The log
 
@@ -193,18 +260,142 @@ class Database:
         """The position behind the last change."""
         return self._store.head()
 
-    def oldest(self) -> Position:
-        """The oldest position that snapshots and change feeds can still start from."""
-        return self._store.oldest()
+    def oldest(self, name: str | None = None) -> Position:
+        """The oldest position that snapshots and change feeds can still start from; with a name, the feed of that."""
+        return self._store.oldest() if name is None else oldest_of(self._store, name)
 
     def changes(self, name: str, /, *, since: Position, follow: bool = False) -> Iterator[Change]:
-        """The changes of a table behind a position, in commit order; with `follow`, it waits for more."""
+        """The changes of a table or view behind a position, in commit order; with `follow`, it waits for more.
+
+        A view changes in batches: those of one batch have one position, which is behind all of them.
+        """
         return changes_of(self._store, name, since, follow=follow)
+
+    # Maintenance
+
+    def maintain(
+        self,
+        *,
+        until: Literal["head"] | Position = "head",
+        views: Sequence[str] | None = None,
+        spark: Spark | None = None,
+        progress: bool | Progress = False,
+    ) -> Report:
+        """Bring views up to date once, then return: in this process where few changes are pending, else on Spark.
+
+        Args:
+            until: the position to bring them to; "head" is the head as it is now.
+            views: these views, and those that move with them; all if None.
+            spark: a session whose context is used; without it one is started here when it is needed, and kept.
+            progress: show a bar while views are filled; or a function that is told.
+        """
+        from viewkeeper.pipeline.once import maintain_once
+        from viewkeeper.pipeline.progress import shown
+
+        self._check_writable()
+        catalog = self._store.catalog()
+        wanted = None if views is None else {view.id for view in map(catalog.known_view, views)}
+        target = None if isinstance(until, str) else self._store.offset(until)
+        with shown(progress) as told:
+            return maintain_once(self._shared, self._spark_source(spark), until=target, views=wanted, progress=told)
+
+    def start_maintenance(
+        self,
+        *,
+        trigger: str = "100 milliseconds",
+        spark: Spark | None = None,
+        batch_changes: int = 1_000_000,
+        verify_every: float | None = None,
+        repair: bool = False,
+        progress: bool | Progress = False,
+        told: Callable[[Round], None] | None = None,
+    ) -> Maintenance:
+        """Keep all views up to date, in threads of this process, until `.stop()` is called on what is returned.
+
+        One Structured Streaming query is the clock: at most every `trigger` it looks for work and does it.
+
+        Args:
+            batch_changes: changes that one batch takes in at most, which bounds its memory.
+            verify_every: seconds after which each view is compared with its definition again; with `repair`, what
+                differs is mended.
+            told: called with what each round did.
+        """
+        from viewkeeper.pipeline.continuous import Maintenance
+
+        self._check_writable()
+        return Maintenance(
+            self._shared,
+            self._spark_source(spark),
+            trigger=trigger,
+            batch_changes=batch_changes,
+            verify_every=verify_every,
+            repair=repair,
+            progress=progress,
+            told=told,
+        )
+
+    def verify(
+        self,
+        view: str,
+        *,
+        since: Position | None = None,
+        spark: Spark | None = None,
+        progress: bool | Comparison = False,
+    ) -> VerifyReport:
+        """Whether a view, hidden columns and auxiliary tables included, equals its definition at its watermark.
+
+        Exact while writes and maintenance go on: everything is computed anew as of the watermark, on Spark where it is
+        much, and compared both ways.
+
+        Args:
+            since: compare only what changes behind this position can have touched.
+        """
+        from viewkeeper.pipeline.phases import shown_phases
+        from viewkeeper.pipeline.scratchfill import scratch_filler
+        from viewkeeper.pipeline.verify import verify
+
+        self._check_writable()
+        with shown_phases(progress, f"verifying {view}") as told:
+            filler = scratch_filler(self._spark_source(spark), told)
+            return verify(self._shared, view, since=since, filler=filler, progress=told)
+
+    def repair(
+        self, view: str, *, spark: Spark | None = None, progress: bool | Comparison = False
+    ) -> RepairReport:
+        """Compare a view with its definition and rewrite only the rows that differ; then those of views above it."""
+        from viewkeeper.pipeline.phases import shown_phases
+        from viewkeeper.pipeline.repair import repair
+        from viewkeeper.pipeline.scratchfill import scratch_filler
+
+        self._check_writable()
+        with shown_phases(progress, f"repairing {view}") as told:
+            filler = scratch_filler(self._spark_source(spark), told)
+            return repair(self._shared, view, filler=filler, progress=told)
+
+    def _spark_source(self, spark: Spark | None) -> SparkSource:
+        from viewkeeper.pipeline.session import SparkSource
+
+        if isinstance(spark, SparkSource):
+            return spark
+        if spark is not None:
+            return SparkSource(spark)
+        if self._spark is None:
+            self._spark = SparkSource()
+        return self._spark
 
     # The database
 
     def tables(self) -> list[Table]:
         return sorted(self._store.catalog().tables.values(), key=lambda table: table.name.lower())
+
+    def views(self) -> list[View]:
+        """The views and indexes; one that is being built to replace another is not among them."""
+        shown = [view for view in self._store.catalog().views.values() if view.replaces is None]
+        return sorted(shown, key=lambda view: view.name.lower())
+
+    def status(self) -> list[ViewStatus]:
+        """How each view is: its state, how far it is, rows, errors, its last batch."""
+        return view_statuses(self._store)
 
     def info(self) -> DatabaseInfo:
         """Sizes, tables, and the reach of the log."""
@@ -235,6 +426,8 @@ class Database:
                 return
             self._closed = True
             self._store = cast(Store, _ClosedStore())
+        if self._spark is not None:
+            self._spark.stop()
         close_store(self._shared)
 
     def __enter__(self) -> Self:

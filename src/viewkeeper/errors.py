@@ -4,7 +4,7 @@
     ├── DefinitionError      a name or a definition does not fit the catalog
     │   ├── UnknownTable
     │   │   └── TableDropped
-    │   ├── UnknownColumn, TableExists, BadDefinition
+    │   ├── UnknownColumn, TableExists, BadDefinition, ViewsDepend
     ├── DataError            a value or a row does not fit its table
     │   ├── WrongType, OutOfRange, NullKey, BadText, KeyTooLong, RowTooLarge, MissingColumn
     │   ├── KeyExists, CardinalityExceeded, BadRow
@@ -13,9 +13,9 @@
     ├── TransactionError
     │   ├── Conflict, TransactionOver
     ├── ReadError
-    │   ├── RowsConsumed, ViewNotReady
+    │   ├── RowsConsumed, ViewNotReady, ViewBehind, NotUnique
     ├── MaintenanceError
-    │   ├── Outrun
+    │   ├── Outrun, SparkMissing, BatchFailed
     ├── PositionError
     │   ├── BadPosition, ForeignPosition, FuturePosition, NotRetained
     └── StoreError           the folder, the disk or the handle
@@ -71,6 +71,12 @@ class UnknownColumn(DefinitionError):
 
 class TableExists(DefinitionError):
     code = "definition.table_exists"
+
+
+class ViewsDepend(DefinitionError):
+    """Something cannot be dropped or changed, because views read it."""
+
+    code = "definition.views_depend"
 
 
 class BadDefinition(DefinitionError):
@@ -173,6 +179,18 @@ class ViewNotReady(ReadError):
     code = "read.view_not_ready"
 
 
+class ViewBehind(ReadError):
+    """A view that did not come as far as a read asked for in the time that it gave."""
+
+    code = "read.view_behind"
+
+
+class NotUnique(ReadError):
+    """A row of a view was asked for by key, and no visible columns tell its rows apart."""
+
+    code = "read.not_unique"
+
+
 class MaintenanceError(ViewkeeperError):
     code = "maintenance"
 
@@ -181,6 +199,18 @@ class Outrun(MaintenanceError):
     """A batch that another maintainer, or a change of its group, has made void; nothing of it was applied."""
 
     code = "maintenance.outrun"
+
+
+class SparkMissing(MaintenanceError):
+    """Spark is needed and cannot be started."""
+
+    code = "maintenance.spark_missing"
+
+
+class BatchFailed(MaintenanceError):
+    """A batch that Spark could not compute."""
+
+    code = "maintenance.batch_failed"
 
 
 class PositionError(ViewkeeperError):

@@ -13,10 +13,12 @@ from typing import Any, cast
 import pytest
 
 from tests.cli.running import ENVIRONMENT, PROGRAM, ok, run
+from tests.read.moving import move
 from viewkeeper import database
 from viewkeeper.cli.changes import following
 from viewkeeper.model.change import Change
 from viewkeeper.model.position import Position
+from viewkeeper.read.rows import Rows
 
 
 @pytest.fixture
@@ -67,6 +69,33 @@ def test_nan_that_stays_is_no_change(shop: Path) -> None:
         db.put("Items", {"ItemID": 1, "Weight": float("nan")})
         db.put("Items", {"ItemID": 1, "Name": "x"})
     assert ok("changes", shop, "Items").splitlines()[1].endswith('Name: NULL → "x"')
+
+
+def test_a_view_has_changes_from_where_it_was_filled_on(changed: Path) -> None:
+    ok("sql", changed, "-c", "CREATE MATERIALIZED VIEW Named AS SELECT Name, COUNT(*) AS n FROM Items GROUP BY Name")
+    assert ok("changes", changed, "Named") == ""
+    with database.open(changed) as db:
+        db.put("Items", {"ItemID": 2, "Name": "desk"})
+        move(db)
+        db.put("Items", {"ItemID": 3, "Name": "desk"})
+        move(db)
+    lines = ok("changes", changed, "named").splitlines()
+    assert [line.split("Z  ")[1] for line in lines] == [
+        'INSERT Named ("desk")  Name: "desk", n: 1',
+        'UPDATE Named ("desk")  n: 1 → 2',
+    ]
+
+
+def test_following_a_view_misses_nothing_while_it_lags(shop: Path) -> None:
+    with database.open(shop) as db:
+        db.execute("CREATE MATERIALIZED VIEW Named AS SELECT Name, COUNT(*) AS n FROM Items GROUP BY Name")
+        feed = following(db, "Named", db.head())
+        for number in (1, 2):
+            db.put("Items", {"ItemID": number, "Name": "x"})
+            later = threading.Timer(0.2, move, (db,))
+            later.start()
+            assert next(feed).after == {"Name": "x", "n": number}
+            later.join()
 
 
 def test_what_is_no_position_is_refused(shop: Path) -> None:
@@ -129,8 +158,8 @@ class Watched:
         self._db = db
         self.reads = 0
 
-    def head(self) -> Position:
-        return self._db.head()
+    def scan(self, name: str, **options: Any) -> Rows:
+        return self._db.scan(name, **options)
 
     def changes(self, name: str, *, since: Position) -> Iterator[Change]:
         self.reads += 1

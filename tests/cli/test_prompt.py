@@ -84,6 +84,15 @@ def test_a_table_is_described_by_the_statement_that_makes_it(shop: Path, capsys:
     assert 'table "nothing" does not exist' in printed.err
 
 
+def test_views_are_listed_and_described(shop: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    view = "CREATE MATERIALIZED VIEW Counts AS SELECT tag, COUNT(*) AS n FROM Tags GROUP BY tag"
+    session(shop, f"{view};", "\\dv", "\\d counts", "\\dt")
+    listed, described = capsys.readouterr().out.split("CREATE MATERIALIZED VIEW Counts", 1)
+    assert "tag STRING, n BIGINT" in listed
+    assert "GROUP BY tag;" in described
+    assert "Counts" not in described
+
+
 def test_anything_else_behind_a_backslash_gives_help(shop: Path, capsys: pytest.CaptureFixture[str]) -> None:
     session(shop, "\\?")
     assert "\\dt" in capsys.readouterr().out

@@ -31,3 +31,11 @@ def test_an_unknown_format_is_a_usage_error(shop: Path) -> None:
     done = run("query", shop, "SELECT * FROM Items", "--format", "xml")
     assert done.code == 2
     assert "xml" in done.err
+
+
+def test_views_are_queried_like_tables(shop: Path) -> None:
+    ok("sql", shop, "-c", "INSERT INTO Tags (docId, tag) VALUES (1, 'a'), (2, 'a')")
+    ok("sql", shop, "-c", "CREATE MATERIALIZED VIEW Counts AS SELECT tag, COUNT(*) AS n FROM Tags GROUP BY tag")
+    select = "SELECT n FROM Counts WHERE tag = :wait"
+    assert ok("query", shop, select, "-p", "wait=a", "-f", "json") == '{"n": 2}\n'
+    assert ok("sql", shop, "-c", select, "-p", "wait=a", "-f", "json") == '{"n": 2}\n'

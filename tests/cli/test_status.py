@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 
 from tests.cli.running import make, ok
+from tests.read.moving import move, store_of
+from viewkeeper import database
 
 
 def test_tables_sizes_and_the_log_are_shown(shop: Path) -> None:
@@ -35,3 +37,40 @@ def test_json_is_one_object(shop: Path) -> None:
 
 def test_a_database_without_tables_says_so(tmp_path: Path) -> None:
     assert "no tables yet" in ok("status", make(tmp_path / "empty", ""))
+
+
+VIEW = "CREATE MATERIALIZED VIEW Counts AS SELECT tag, COUNT(*) AS n FROM Tags GROUP BY tag"
+
+
+def test_views_are_shown_with_their_lag_and_last_batch(shop: Path) -> None:
+    ok("sql", shop, "-c", VIEW)
+    with database.open(shop) as db:
+        db.put("Tags", {"docId": 1, "tag": "a"})
+        move(db)
+        (view,) = db.views()
+        noted = {"batch_at": 5_000_000, "batch_changes": 1000, "batch_engine": "spark", "verified_at": 9_000_000}
+        store_of(db).view_tables.note(view.id, batch_seconds={"read": 0.05, "compute": 0.2}, **noted)
+        db.put("Tags", {"docId": 2, "tag": "b"})
+    (line,) = [line for line in ok("status", shop).splitlines() if line.startswith("Counts")]
+    assert line.split()[:4] == ["Counts", "live", "1", "changes"]
+    assert "1,000 changes on spark in 0.25 s: read 0.05, compute 0.2" in line
+    assert line.split("  ")[-1].strip() == "ok, 1970-01-01T00:00:09Z"
+
+
+def test_a_failing_view_says_why(shop: Path) -> None:
+    ok("sql", shop, "-c", VIEW)
+    with database.open(shop) as db:
+        store_of(db).view_tables.note(db.views()[0].id, error="the disk is full")
+    out = ok("status", shop)
+    assert "failing" in out
+    assert "Counts: the disk is full" in out.splitlines()
+
+
+def test_json_has_every_field_of_a_view(shop: Path) -> None:
+    ok("sql", shop, "-c", VIEW)
+    (view,) = json.loads(ok("status", shop, "--json"))["views"]
+    assert list(view)[:9] == [
+        *("view", "mode", "level", "state", "watermark", "lag_changes", "lag_ms", "rows", "errors"),
+    ]
+    assert view["watermark"].endswith("@0")
+    assert (view["view"], view["state"], view["lag_changes"], view["batch_seconds"]) == ("Counts", "live", 0, {})

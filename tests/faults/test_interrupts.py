@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import dis
 import os
 import random
 import signal
-import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from types import FrameType
@@ -20,8 +18,9 @@ import pytest
 import viewkeeper as vk
 from tests.faults.agreement import check_agreement
 from tests.faults.child import say, tell
+from tests.faults.interruption import interrupted_at
 from tests.faults.threads import Round, Thread
-from viewkeeper.store import catalog, embedded, groupcommit
+from viewkeeper.store import catalog
 
 
 @pytest.fixture
@@ -162,52 +161,6 @@ def test_an_interrupted_definition_leaves_nothing_and_holds_up_nobody(
 
 def interrupt_with(*arguments: object) -> None:
     raise KeyboardInterrupt
-
-
-class Interruption:
-    """Raises KeyboardInterrupt at the n-th place, in code of the given modules, at which Python lets signals in."""
-
-    INSIDE = frozenset({groupcommit.__file__, embedded.__file__})
-
-    def __init__(self, place: int) -> None:
-        self.left = place
-        self.where = ""
-        # By id: a frame that is kept alive keeps its transaction open.
-        self._last: dict[int, str] = {}
-
-    def __call__(self, frame: FrameType, event: str, argument: object) -> Any:
-        if frame.f_code.co_filename not in self.INSIDE:
-            return None
-        frame.f_trace_opcodes = True
-        if event == "call":
-            self._last.pop(id(frame), None)
-        if event == "call" or (event == "opcode" and self._is_let_in(frame)):
-            if self.left == 0:
-                self.where = f"{frame.f_code.co_name} line {frame.f_lineno}"
-                sys.settrace(None)
-                raise KeyboardInterrupt
-            self.left -= 1
-        return self
-
-    def _is_let_in(self, frame: FrameType) -> bool:
-        """Behind a call, and where a loop begins again."""
-        last = self._last.get(id(frame))
-        self._last[id(frame)] = dis.opname[frame.f_code.co_code[frame.f_lasti]]
-        return last in ("CALL", "CALL_FUNCTION_EX", "CALL_KW", "JUMP_BACKWARD")
-
-
-def interrupted_at(place: int, action: Callable[[], Any]) -> tuple[Interruption, Any]:
-    """Run an action with an interruption; where it came, and the result or the error."""
-    interruption = Interruption(place)
-
-    def traced() -> Any:
-        sys.settrace(interruption)
-        try:
-            return action()
-        finally:
-            sys.settrace(None)
-
-    return interruption, Thread(traced)
 
 
 @pytest.mark.parametrize("waiting", [0, 2], ids=["alone", "with others behind it"])

@@ -163,6 +163,32 @@ def test_a_write_right_after_the_ddl_of_another_process_obeys_it(tmp_path: Path)
         check_agreement(db._shared)
 
 
+def test_a_whole_row_written_right_after_the_ddl_of_another_process_obeys_it(tmp_path: Path) -> None:
+    """Whole rows are made ready with the catalog in memory, without a look at the store's."""
+    path = tmp_path / "db"
+    with vk.open(path) as db, definer(path) as define:
+        db.execute(ITEMS)
+        for number in range(2):
+            db.put("items", {"id": number, "name": "before"})
+        define("ALTER TABLE items ADD COLUMN price INT")
+        db.put("items", {"id": 2, "name": "whole before"})
+        db.insert("items", {"id": 3, "name": "after", "price": 5})
+        assert [row["price"] for row in db.scan("items")] == [None, None, None, 5]
+        define("ALTER TABLE items ADD COLUMN stock INT")
+        with pytest.raises(vk.KeyExists):
+            db.insert("items", {"id": 3, "name": "whole before", "price": 6})
+        define("DROP TABLE items")
+        with pytest.raises(vk.UnknownTable):
+            db.put("items", {"id": 4, "name": "x", "price": 1, "stock": 1})
+        define(ITEMS)
+        db.put("items", {"id": 1, "name": "made again"})
+        define("DROP TABLE items")
+        define(ITEMS)
+        db.put("items", {"id": 2, "name": "and again"})
+        assert list(db.scan("items")) == [{"id": 2, "name": "and again"}]
+        check_agreement(db._shared)
+
+
 def test_ddl_of_another_process_between_a_look_at_the_catalog_and_the_commit_is_obeyed(tmp_path: Path) -> None:
     path = tmp_path / "db"
     with vk.open(path) as db, definer(path) as define:

@@ -35,8 +35,9 @@ def test_quick_start_is_exactly_two_commands() -> None:
     assert [command.split("#")[0].strip() for command in commands] == ["make demo", "make test"]
 
 
-def test_python_example_prints_what_it_says(tmp_path: Path) -> None:
-    [program, output] = fences(section(README, "From Python"))
+@pytest.mark.parametrize("heading", ["From Python", "A view"])
+def test_python_example_prints_what_it_says(heading: str, tmp_path: Path) -> None:
+    [program, output] = fences(section(README, heading))
     assert _run([sys.executable, "-W", "error", "-c", program], tmp_path) == output
 
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from viewkeeper.cli import changes, demo, load, query, sql, status
+from viewkeeper.cli import changes, demo, load, maintain, query, repair, sql, status, verify
 from viewkeeper.cli.failing import Failing, reported
 
 app = typer.Typer(
@@ -42,7 +42,17 @@ def _all(
     Failing.traceback = traceback
 
 
-for _command in (demo.demo, sql.sql, load.load, query.query, changes.changes, status.status):
+for _command in (
+    demo.demo,
+    sql.sql,
+    load.load,
+    query.query,
+    changes.changes,
+    maintain.maintain,
+    status.status,
+    verify.verify,
+    repair.repair,
+):
     app.command()(reported(_command))
 
 

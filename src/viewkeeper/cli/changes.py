@@ -1,4 +1,4 @@
-"""`viewkeeper changes`: what happened to a table, in order."""
+"""`viewkeeper changes`: what happened to a table or view, in order."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ class ChangeFormat(StrEnum):
 
 def changes(
     path: DatabasePath,
-    name: Annotated[str, typer.Argument(metavar="NAME", help="The table.", show_default=False)],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The table or view.", show_default=False)],
     since: Annotated[
-        str, typer.Option("--since", metavar="POSITION", help="A position, start (as far back as the log goes) or now.")
+        str, typer.Option("--since", metavar="POSITION", help="A position, start (as far back as it goes) or now.")
     ] = "start",
     follow: Annotated[bool, typer.Option("--follow", help="Wait for more, until Ctrl-C.")] = False,
     limit: Annotated[
@@ -43,10 +43,10 @@ def changes(
     ] = None,
     format: Annotated[ChangeFormat, typer.Option("--format", "-f", help="How they are printed.")] = ChangeFormat.text,
 ) -> None:
-    """Print the changes of a table in the order of their commits."""
+    """Print the changes of a table or view in the order of their commits."""
     shown = _line if format is ChangeFormat.text else _json
     with open_existing(path) as db:
-        position = _position(db, since)
+        position = _position(db, name, since)
         feed = following(db, name, position) if follow else db.changes(name, since=position)
         for change in islice(feed, limit):
             sys.stdout.write(shown(change) + "\n")
@@ -58,14 +58,19 @@ def following(db: Database, name: str, since: Position) -> Iterator[Change]:
     """The feed with all that is still to come, until nobody reads standard output any more."""
     position = since
     while not _is_abandoned():
-        head = db.head()
+        reached = _reached(db, name)
         for change in db.changes(name, since=position):
             position = change.position
             yield change
-        if not position.covers(head):
-            position = head
-        while db.head() == position and not _is_abandoned():
+        if not position.covers(reached):
+            position = reached
+        while position.covers(_reached(db, name)) and not _is_abandoned():
             time.sleep(POLL)
+
+
+def _reached(db: Database, name: str) -> Position:
+    """How far a table or view is: what has happened to it before that will not change any more."""
+    return db.scan(name, limit=0).meta.position
 
 
 def _is_abandoned() -> bool:
@@ -78,11 +83,11 @@ def _is_abandoned() -> bool:
         return False
 
 
-def _position(db: Database, text: str) -> Position:
+def _position(db: Database, name: str, text: str) -> Position:
     from viewkeeper.model.position import Position
 
     if text == "start":
-        return db.oldest()
+        return db.oldest(name)
     return db.head() if text == "now" else Position.parse(text)
 
 

@@ -25,7 +25,7 @@ def demo(
     ] = None,
     keep: Annotated[bool, typer.Option("--keep", help="Leave the temporary folder there.")] = False,
 ) -> None:
-    """Show what there is: tables, loading, transactions, reads of the past, the change feed, kill -9."""
+    """Show what there is: tables, transactions, reads of the past, views that follow live writes, kill -9."""
     from viewkeeper.cli.demo_stage import Stage
     from viewkeeper.cli.demo_story import tell
 

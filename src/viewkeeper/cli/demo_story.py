@@ -14,6 +14,7 @@ from typing import Any
 import viewkeeper as vk
 from viewkeeper.cli.demo_crash import kill_a_writer
 from viewkeeper.cli.demo_stage import Stage, microseconds
+from viewkeeper.cli.demo_views import fill, follow, prove
 
 ITEMS = 100_000
 BAD = 17
@@ -43,7 +44,10 @@ def tell(stage: Stage, path: Path) -> bool:
         _conflict(stage, db)
         _cardinality(stage, db)
         _past(stage, db)
-    ended_well = kill_a_writer(stage, path)
+        fill(stage, db)
+        follow(stage, db)
+        proven = prove(stage, db)
+    ended_well = kill_a_writer(stage, path) and proven
     stage.say(f"\nAll of this took {perf_counter() - began:.1f} s.")
     return ended_well
 

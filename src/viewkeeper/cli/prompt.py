@@ -1,9 +1,9 @@
-"""The prompt of `viewkeeper sql`: statements over several lines, history, tables at a glance."""
+"""The prompt of `viewkeeper sql`: statements over several lines, history, tables and views at a glance."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,11 +18,14 @@ from viewkeeper.errors import UnknownTable, ViewkeeperError
 
 if TYPE_CHECKING:
     from viewkeeper.database import Database
+    from viewkeeper.model.schema import Table
+    from viewkeeper.model.view import View
 
 HELP = """\
 statements end with ;
   \\dt        the tables
-  \\d NAME    the definition of a table
+  \\dv        the views
+  \\d NAME    the definition of a table or view
   \\q         quit, as does Ctrl-D; Ctrl-C drops the line
 """
 HISTORY = 1000
@@ -89,25 +92,35 @@ class Prompt:
         return True
 
     def _meta(self, words: list[str]) -> None:
-        if words[0] in ("\\d", "\\dt") and len(words) == 1:
-            rows = [
-                {
-                    "table": table.name,
-                    "columns": ", ".join(f"{column.name} {column.type}" for column in table.columns),
-                    "key": ", ".join(table.primary_key),
-                }
-                for table in self._db.tables()
-            ]
-            print_rows(["table", "columns", "key"], rows, Format.table)
-        elif words[0] == "\\d":
-            for table in self._db.tables():
-                if table.name.lower() == words[1].lower():
-                    typer.echo(f"{table};")
-                    return
-            known = ", ".join(table.name for table in self._db.tables()) or "none"
-            raise UnknownTable(f'table "{words[1]}" does not exist', detail=f"The tables are: {known}.")
-        else:
-            typer.echo(HELP, nl=False)
+        match words:
+            case ["\\d" | "\\dt"]:
+                self._list("table", self._db.tables())
+            case ["\\dv"]:
+                self._list("view", self._db.views())
+            case ["\\d", name, *_]:
+                self._describe(name)
+            case _:
+                typer.echo(HELP, nl=False)
+
+    def _list(self, kind: str, found: Sequence[Table | View]) -> None:
+        rows = [
+            {
+                kind: one.name,
+                "columns": ", ".join(f"{column.name} {column.type}" for column in one.columns),
+                "key": ", ".join(one.primary_key),
+            }
+            for one in found
+        ]
+        print_rows([kind, "columns", "key"], rows, Format.table)
+
+    def _describe(self, name: str) -> None:
+        found: list[Table | View] = [*self._db.tables(), *self._db.views()]
+        for one in found:
+            if one.name.lower() == name.lower():
+                typer.echo(f"{one};")
+                return
+        known = ", ".join(one.name for one in found) or "none"
+        raise UnknownTable(f'table "{name}" does not exist', detail=f"The tables and views are: {known}.")
 
 
 def _history() -> Path | None:

@@ -22,5 +22,6 @@ def query(
 ) -> None:
     """Print the rows of one SELECT."""
     with open_existing(path) as db:
-        rows = db.query(select, **read_params(param or []))
+        # A snapshot's query has no options of its own that a parameter could be taken for.
+        rows = db.snapshot().query(select, **read_params(param or []))
         print_rows(rows.columns, rows, format)

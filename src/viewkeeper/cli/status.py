@@ -1,4 +1,4 @@
-"""`viewkeeper status`: what a database holds and how large it is."""
+"""`viewkeeper status`: what a database holds, how large it is, and how its views are."""
 
 from __future__ import annotations
 
@@ -8,26 +8,30 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from viewkeeper.cli.opening import DatabasePath, open_existing
-from viewkeeper.cli.output import console, table_of
+from viewkeeper.cli.output import as_text, console, table_of
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from viewkeeper.read.info import DatabaseInfo
+    from viewkeeper.read.status import ViewStatus
 
 
 def status(
     path: DatabasePath,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Print the database's tables, sizes and the reach of its log."""
+    """Print the database's tables, views, sizes and the reach of its log."""
     with open_existing(path) as db:
         info = db.info()
+        views = db.status()
     if as_json:
-        typer.echo(json.dumps(_as_json(info), indent=2, ensure_ascii=False))
+        typer.echo(json.dumps(_as_json(info, views), indent=2, ensure_ascii=False))
     else:
-        _print(info)
+        _print(info, views)
 
 
-def _as_json(info: DatabaseInfo) -> dict[str, Any]:
+def _as_json(info: DatabaseInfo, views: list[ViewStatus]) -> dict[str, Any]:
     return {
         "path": info.path,
         "database": info.database,
@@ -51,10 +55,17 @@ def _as_json(info: DatabaseInfo) -> dict[str, Any]:
             }
             for table in info.tables
         ],
+        "views": [_view_json(view) for view in views],
     }
 
 
-def _print(info: DatabaseInfo) -> None:
+def _view_json(view: ViewStatus) -> dict[str, Any]:
+    plain = (int, float, str, dict, type(None))
+    values = {name: getattr(view, name) for name in view.__dataclass_fields__}
+    return {name: value if isinstance(value, plain) else as_text(value) for name, value in values.items()}
+
+
+def _print(info: DatabaseInfo, views: list[ViewStatus]) -> None:
     facts = {
         "database": f"{info.database}, format {info.format}",
         "path": info.path,
@@ -82,6 +93,61 @@ def _print(info: DatabaseInfo) -> None:
         out.print(table_of(list(rows[0]), rows))
     else:
         out.print("no tables yet")
+    if views:
+        _print_views(out, views)
+
+
+def _print_views(out: Console, views: list[ViewStatus]) -> None:
+    rows = [
+        {
+            "view": view.view,
+            "state": view.state,
+            "lag": f"{view.lag_changes:,} changes",
+            "for": age(view.lag_ms),
+            "rows": view.rows,
+            "errors": view.errors,
+            "last batch": _batch(view),
+            "verified": _verified(view),
+        }
+        for view in views
+    ]
+    out.print()
+    out.print(table_of(list(rows[0]), rows))
+    for view in views:
+        if view.error:
+            out.print(f"{view.view}: {view.error}")
+        if view.late:
+            out.print(f"{view.view}: {view.late:,} late changes to epochs that had left it")
+
+
+def _batch(view: ViewStatus) -> str:
+    """Such as `1,000 changes on spark in 0.20 s: read 0.05, compute 0.15`."""
+    if view.batch_at is None:
+        return ""
+    total = sum(view.batch_seconds.values())
+    where = f" on {view.batch_engine}" if view.batch_engine else ""
+    phases = ", ".join(f"{phase} {seconds:.2g}" for phase, seconds in view.batch_seconds.items())
+    return f"{view.batch_changes:,} changes{where} in {total:.2g} s" + (f": {phases}" if phases else "")
+
+
+def _verified(view: ViewStatus) -> str:
+    if view.verified_at is None:
+        return ""
+    found = f"{view.verified_differences:,} differences" if view.verified_differences else "ok"
+    return f"{found}, {as_text(view.verified_at.replace(microsecond=0))}"
+
+
+def age(milliseconds: float) -> str:
+    """
+    >>> age(0), age(250.4), age(61_000), age(7_200_000)
+    ('', '250 ms', '61 s', '120 min')
+    """
+    if not milliseconds:
+        return ""
+    for unit, length, most in (("ms", 1, 10_000), ("s", 1_000, 600_000)):
+        if milliseconds < most:
+            return f"{milliseconds / length:.0f} {unit}"
+    return f"{milliseconds / 60_000:,.0f} min"
 
 
 def size(count: int) -> str:

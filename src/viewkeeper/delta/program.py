@@ -11,15 +11,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from viewkeeper.delta.deltaplan import AggregateSink, Compute, DeltaPlan, Stage
+from viewkeeper.delta.deltaplan import AggregateSink, Compute, DeltaPlan, Multiply, Select, Stage, Words
 from viewkeeper.delta.keys import KeyOf, keyed
 from viewkeeper.delta.rules import delta_plan
 from viewkeeper.errors import BadDefinition
 from viewkeeper.model.layout import Layout
 from viewkeeper.model.schema import Column
-from viewkeeper.model.types import BIGINT, BINARY, Type
+from viewkeeper.model.types import BIGINT, BINARY
 from viewkeeper.plan.expr import Expr, Input, substitute
-from viewkeeper.plan.relation import Relation
+from viewkeeper.plan.relation import Aggregate, Distinct, Relation, below
 
 STATE = "_state"
 WEIGHT = "_weight"
@@ -40,6 +40,20 @@ class StageTables:
 
 
 @dataclass(frozen=True, slots=True)
+class Epochs:
+    """Groups of a stage whose epoch is too old leave it, by the clock of the log.
+
+    `column` is the group column that says when an epoch began; an epoch is dropped once a transaction was committed
+    more than `retain_us` behind its beginning. `table` holds the groups by epoch, so that the old ones are found.
+    """
+
+    stage: int
+    column: int
+    retain_us: int
+    table: Layout
+
+
+@dataclass(frozen=True, slots=True)
 class Program:
     """How one view is maintained and stored.
 
@@ -53,6 +67,16 @@ class Program:
     tables: tuple[StageTables, ...]
     shown: tuple[Expr, ...] = ()
     key_from: tuple[int, ...] = ()
+    epochs: Epochs | None = None
+
+    def auxiliary(self) -> Iterator[Layout]:
+        """Its auxiliary tables, in the order in which they are numbered."""
+        for stage in self.tables:
+            if stage.states is not None:
+                yield stage.states
+            yield from stage.values
+        if self.epochs is not None:
+            yield self.epochs.table
 
 
 def program(
@@ -63,8 +87,12 @@ def program(
     id: int,
     name: str,
     key_of: KeyOf,
+    retain: tuple[int, int] | None = None,
 ) -> Program:
-    """The program of a view whose SELECT is `relation`; `key` is its KEY clause, visible columns with directions."""
+    """The program of a view whose SELECT is `relation`; `key` is its KEY clause, visible columns with directions.
+
+    `retain`: which field of the topmost Aggregate says when an epoch began, and for how many µs epochs are kept.
+    """
     extended, unique = keyed(relation, key_of)
     plan = delta_plan(extended)
     columns = tuple(
@@ -94,7 +122,30 @@ def program(
     )
     tables = tuple(_stage_tables(plan, number, merged is not None) for number in range(len(plan.stages) - 1))
     shown, key_from = merged if merged is not None else ((), ())
-    return Program(plan, storage, layout, tables, shown, key_from)
+    epochs = None if retain is None else _epochs(extended, plan, *retain)
+    return Program(plan, storage, layout, tables, shown, key_from, epochs)
+
+
+def _epochs(relation: Relation, plan: DeltaPlan, column: int, retain_us: int) -> Epochs:
+    stage = _stage_of_topmost(relation)
+    sink = plan.stages[stage].sink
+    assert isinstance(sink, AggregateSink)
+    columns = tuple(Column(name=f"g{place}", type=type) for place, type in enumerate(sink.group))
+    key = (column, *(place for place in range(len(columns)) if place != column))
+    table = Layout(id=0, name="", columns=columns, visible=0, key=key, descending=(False,) * len(key))
+    return Epochs(stage, column, retain_us, table)
+
+
+def _stage_of_topmost(relation: Relation) -> int:
+    """Which stage ends in the topmost Aggregate: there is one for each Aggregate and Distinct, the lowest first."""
+    sinks: list[Relation] = []
+    node: Relation | None = relation
+    while node is not None:
+        if isinstance(node, Aggregate | Distinct):
+            sinks.append(node)
+        node = next(iter(below(node)), None)
+    topmost = next(place for place, sink in enumerate(sinks) if isinstance(sink, Aggregate))
+    return len(sinks) - 1 - topmost
 
 
 def _hidden(name: str) -> str:
@@ -140,21 +191,46 @@ def _auxiliary(key: tuple[Column, ...], value: Column) -> Layout:
     return Layout(id=0, name="", columns=(*key, value), visible=0, key=places, descending=(False,) * len(key))
 
 
-def fingerprint(plan: DeltaPlan, number: int, column_type: tuple[int, Type] | None = None) -> str:
-    """What an auxiliary table of a stage depends on: equal texts, equal contents.
+def fingerprints(found: Program) -> Iterator[tuple[str, int]]:
+    """For each pre-aggregation of a program what it depends on, as a text, and its id: equal texts, equal contents.
 
-    Everything below the sink and its group columns; with `column_type`, also the pre-aggregated column.
+    Everything below the sink, the group columns and the value. What is computed and selected is told in terms of the
+    source's columns, so that views which differ in their other columns are still seen to share.
     """
-    stages: tuple[Stage, ...] = plan.stages[: number + 1]
-    sink = stages[-1].sink
-    assert isinstance(sink, AggregateSink)
-    *before, last = stages
-    if column_type is None:
-        return repr((before, last.source, last.linear, sink))
-    step = last.linear[-1]
-    assert isinstance(step, Compute)
-    kept = (step.exprs[: len(sink.group)], step.exprs[column_type[0]])
-    return repr((before, last.source, last.linear[:-1], kept))
+    for number, tables in enumerate(found.tables):
+        stage = found.plan.stages[number]
+        assert isinstance(stage.sink, AggregateSink)
+        steps, shown = _composed(stage)
+        source = None if stage.source is None else stage.source.object
+        kept_for = found.epochs.retain_us if found.epochs is not None and found.epochs.stage <= number else None
+        below = (found.plan.stages[:number], source, steps, shown[: len(stage.sink.group)], kept_for)
+        for kept, values in zip(stage.sink.preaggregations, tables.values, strict=True):
+            yield repr((below, shown[kept.column])), values.id
+
+
+def _composed(stage: Stage) -> tuple[tuple[object, ...], tuple[Expr, ...]]:
+    """The steps of a stage but its projections, each in terms of what came before it; and its rows, likewise."""
+    types = () if stage.source is None else stage.source.types
+    columns = () if stage.source is None else stage.source.columns
+    shown: tuple[Expr, ...] | None = None
+    if stage.source is not None:
+        shown = tuple(Input(column, type) for column, type in zip(columns, types, strict=True))
+    steps: list[object] = []
+    for step in stage.linear:
+        match step:
+            case Compute(exprs):
+                shown = exprs if shown is None else tuple(substitute(expr, shown) for expr in exprs)
+            case Select(condition):
+                steps.append(Select(condition if shown is None else substitute(condition, shown)))
+            case Multiply(projections):
+                steps.append((shown, step))
+                shown = tuple(Input(place, expr.type) for place, expr in enumerate(projections[0]))
+            case Words(text):
+                steps.append((shown, step))
+                assert shown is not None
+                shown = tuple(Input(place, expr.type) for place, expr in enumerate((*shown, text)))
+    assert shown is not None
+    return tuple(steps), shown
 
 
 def numbered(found: Program, ids: Iterator[int]) -> Program:
@@ -163,4 +239,7 @@ def numbered(found: Program, ids: Iterator[int]) -> Program:
     for stage in found.tables:
         states = None if stage.states is None else replace(stage.states, id=next(ids))
         tables.append(StageTables(states, tuple(replace(values, id=next(ids)) for values in stage.values)))
-    return replace(found, tables=tuple(tables))
+    epochs = found.epochs
+    if epochs is not None:
+        epochs = replace(epochs, table=replace(epochs.table, id=next(ids)))
+    return replace(found, tables=tuple(tables), epochs=epochs)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from operator import add
 from typing import Any, Protocol
 
 from viewkeeper.delta.deltaplan import AggregateSink
@@ -36,6 +37,7 @@ class StateReader(Protocol):
 class Folded:
     """What a fold writes: new states (None: the group is gone), new weights of values (0: gone); and what it emits.
 
+    The weights are in the order in which the reader was asked for the old ones.
     `outputs` are the output rows of those groups, before and after: group columns, then aggregates. `delta` are those
     that differ, with weights −1 and +1. `failed` is by how much the number of output rows on which an aggregate failed
     has grown.
@@ -48,8 +50,11 @@ class Folded:
     failed: int = 0
 
 
-def fold(sink: AggregateSink, table: ChangeTable, reader: StateReader) -> Folded:
-    """The new state of the groups in a change table, and the delta of the aggregate."""
+def fold(sink: AggregateSink, table: ChangeTable, reader: StateReader, gone: Sequence[Row] = ()) -> Folded:
+    """The new state of the groups in a change table, and the delta of the aggregate.
+
+    Groups that are `gone` lose their state whatever it is; they are not in the table.
+    """
     folded = Folded(values=[{} for _ in sink.preaggregations])
     groups = list(table.groups)
     changed = _fold_values(sink, table, reader, folded)
@@ -77,6 +82,11 @@ def fold(sink: AggregateSink, table: ChangeTable, reader: StateReader) -> Folded
             folded.states[group] = new
             folded.outputs[group] = (None if before is None else before[0], None if after is None else after[0])
         _emit(folded, before, after)
+    for group, old in zip(gone, reader.states(gone), strict=True):
+        if old is not None:
+            shown = _output(group, old, outputs)
+            folded.states[group], folded.outputs[group] = None, (shown[0], None)
+            _emit(folded, shown, None)
     return folded
 
 
@@ -121,15 +131,21 @@ def _fold_values(
         by_group: dict[Row, _ValuesOfGroup] = {}
         moves = {key: weight for key, weight in table.values[number].items() if weight}
         keys = list(moves)
-        for key, old in zip(keys, reader.weights(number, keys), strict=True):
-            new = old + moves[key]
-            if new < 0:
-                raise StoreDamaged("a value of a view has a negative weight", hint="Repair it: viewkeeper repair.")
-            folded.values[number][key] = new
-            if old == 0:
-                by_group.setdefault(key[0], _ValuesOfGroup()).came.append(key[1])
-            elif new == 0:
-                by_group.setdefault(key[0], _ValuesOfGroup()).went.add(key[1])
+        old_weights = reader.weights(number, keys)
+        new_weights = list(map(add, old_weights, moves.values()))
+        if new_weights and min(new_weights) < 0:
+            raise StoreDamaged("a value of a view has a negative weight", hint="Repair it: viewkeeper repair.")
+        folded.values[number] = dict(zip(keys, new_weights, strict=True))
+        for (group, cell), old, new in zip(keys, old_weights, new_weights, strict=True):
+            if old and new:
+                continue
+            values = by_group.get(group)
+            if values is None:
+                values = by_group[group] = _ValuesOfGroup()
+            if new:
+                values.came.append(cell)
+            else:
+                values.went.add(cell)
         changed.append(by_group)
     return changed
 

@@ -6,108 +6,34 @@ the sink. A bulk executor may hand in the change table of the first stage; every
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import compress, repeat
+from typing import Any
 
 from viewkeeper.delta.deltaplan import AggregateSink
-from viewkeeper.delta.program import Program, StageTables, Storage
+from viewkeeper.delta.program import Program, Storage
 from viewkeeper.errors import StoreDamaged
-from viewkeeper.execute.changetable import ChangeTable, Weighted, normal_double, reduce_rows
+from viewkeeper.execute.changetable import ChangeTable, Weighted, reduce_rows
+from viewkeeper.execute.encodedrows import EncodedRows, FirstChanges, RowEncoder, with_weight
+from viewkeeper.execute.epochs import Clock, EpochRunner, values_of
 from viewkeeper.execute.fold import Folded, fold
-from viewkeeper.execute.groupstate import GroupState, decode_state, encode_state
-from viewkeeper.execute.rows.expr import Failures, compile_row
 from viewkeeper.execute.rows.linear import Pipe
-from viewkeeper.model.rowcodec import RowCodec
-from viewkeeper.model.types import Cell, Kind, Row
-from viewkeeper.store.scan import Interval
+from viewkeeper.execute.storedstate import StageRunner, StoredState
+from viewkeeper.model.types import Row
 from viewkeeper.store.viewstore import ObjectChanges, ViewReading
 
 
 @dataclass(slots=True)
 class ViewChanges:
-    """What a batch does to a view: by object id its stored changes, and by how much its errors grow."""
+    """What a batch does to a view: by object id its stored changes, and by how much its errors grow.
+
+    `late` are changes to epochs that had left the view before.
+    """
 
     objects: dict[int, ObjectChanges]
     errors: int
-
-
-class StageRunner:
-    """One aggregate stage of a view, over the tables that keep its state."""
-
-    def __init__(self, sink: AggregateSink, tables: StageTables, merged: Program | None) -> None:
-        self.sink = sink
-        self._merged = merged
-        layout = merged.layout if merged is not None else tables.states
-        assert layout is not None
-        self.codec = RowCodec(layout)
-        self.values = [RowCodec(values) for values in tables.values]
-        self._doubles = [place for place, type in enumerate(sink.group) if type.kind is Kind.DOUBLE]
-        self._shown = None if merged is None else compile_row(merged.shown)
-
-    def key(self, group: Row) -> bytes:
-        """The encoded key under which a group's state is stored."""
-        if self._merged is None:
-            return self.codec.key.encode_key(group)
-        return self.codec.key.encode_key([group[place] for place in self._merged.key_from])
-
-    def state(self, stored: bytes) -> GroupState:
-        return decode_state(self.sink, self.codec.decode(stored)[-1])  # type: ignore[arg-type]
-
-    def stored(self, group: Row, state: GroupState, output: Row | None) -> tuple[bytes, bool]:
-        """The encoded row of a group, which is what the view shows of it and the state; and whether showing failed."""
-        shown = group
-        failures = Failures()
-        if self._shown is not None:
-            assert output is not None
-            shown = self._shown(output, failures)
-        return self.codec.encode((*shown, encode_state(self.sink, state))), failures.count > 0
-
-    def fails(self, output: Row | None) -> bool:
-        """Whether showing an output row fails."""
-        if self._shown is None or output is None:
-            return False
-        failures = Failures()
-        self._shown(output, failures)
-        return failures.count > 0
-
-
-class StoredState:
-    """The state of one stage as the store has it. Remembers the encoded rows that it read, for `before`."""
-
-    def __init__(self, stage: StageRunner, reading: ViewReading) -> None:
-        self._stage = stage
-        self._reading = reading
-        self.before: dict[bytes, bytes | None] = {}
-
-    def states(self, groups: Sequence[Row]) -> list[GroupState | None]:
-        number = self._stage.codec.table.id
-        keys = [self._stage.key(group) for group in groups]
-        stored = self._reading.get_many(number, keys)
-        self.before.update(zip(keys, stored, strict=True))
-        return [None if value is None else self._stage.state(value) for value in stored]
-
-    def weights(self, preaggregation: int, keys: Sequence[tuple[Row, Cell]]) -> list[int]:
-        codec = self._stage.values[preaggregation]
-        encoded = [codec.key.encode_key((*group, cell)) for group, cell in keys]
-        stored = self._reading.get_many(codec.table.id, encoded)
-        return [0 if value is None else codec.decode(value)[-1] for value in stored]  # type: ignore[misc]
-
-    def values(self, preaggregation: int, group: Row, *, reverse: bool) -> Iterator[Cell]:
-        codec = self._stage.values[preaggregation]
-        place = len(group)
-        is_double = codec.table.columns[place].type.kind is Kind.DOUBLE
-        rest = Interval.of_prefix(codec.key.encode_key(group))
-        count = 8
-        while True:
-            items = self._reading.slice(codec, rest, count, reverse=reverse)
-            for _, value in items:
-                cell = codec.decode(value)[place]
-                yield normal_double(cell) if is_double else cell
-            if len(items) < count:
-                return
-            last = items[-1][0]
-            rest = Interval(rest.lower, last) if reverse else Interval(last + b"\0", rest.upper)
-            count = min(count * 4, 4096)
+    late: int = 0
 
 
 class ViewRunner:
@@ -123,7 +49,9 @@ class ViewRunner:
             assert isinstance(sink, AggregateSink)
             merged = program if program.storage is Storage.MERGED and number == len(program.tables) - 1 else None
             self._stages.append(StageRunner(sink, tables, merged))
-        self._codec = RowCodec(program.layout)
+        self._encoder = RowEncoder(program)
+        self._codec = self._encoder.codec
+        self._epochs = None if program.epochs is None else EpochRunner(program.epochs)
 
     def objects(self) -> list[int]:
         """The ids of the view and of its auxiliary tables."""
@@ -131,48 +59,73 @@ class ViewRunner:
         for stage in self._stages:
             found[stage.codec.table.id] = None
             found.update((codec.table.id, None) for codec in stage.values)
+        if self._epochs is not None:
+            found[self._epochs.codec.table.id] = None
         return list(found)
 
-    def first_changes(self, rows: Iterable[Weighted]) -> tuple[ChangeTable | list[Weighted], int]:
+    def first_changes(self, rows: Iterable[Weighted]) -> FirstChanges:
         """What the first stage makes of the delta of the view's input, and the errors in it."""
         made, errors = self._pipes[0].run(rows)
         if not self._stages:
-            return made, errors
-        return reduce_rows(self._stages[0].sink, made), errors
+            return FirstChanges(self._encoder.netted(made), errors)
+        return FirstChanges(reduce_rows(self._stages[0].sink, made), errors)
 
-    def run(self, first: ChangeTable | list[Weighted], errors: int, reading: ViewReading) -> ViewChanges:
-        """The changes of all tables of the view that follow from the change table, or rows, of its first stage."""
+    def run(
+        self,
+        first: ChangeTable | EncodedRows | list[Weighted],
+        errors: int,
+        reading: ViewReading,
+        clock: Clock = Clock(),  # noqa: B008 - a value that cannot be changed
+    ) -> ViewChanges:
+        """The changes of all tables of the view that follow from the change table, or rows, of its first stage.
+
+        `clock` is what epochs are measured by.
+        """
         changes = ViewChanges({}, errors)
-        rows: list[Weighted]
-        if isinstance(first, ChangeTable):
-            table = first
-            for number, stage in enumerate(self._stages):
-                folded = self._fold(stage, table, reading, changes)
-                is_last = number == len(self._stages) - 1
-                if is_last and self.program.storage is Storage.MERGED:
-                    return changes
-                rows, more = self._pipes[number + 1].run(folded.delta)
-                changes.errors += more
-                if not is_last:
-                    table = reduce_rows(self._stages[number + 1].sink, rows)
-        else:
-            rows = first
-        if self.program.storage is Storage.WEIGHTED:
-            self._add_weights(rows, reading, changes)
-        else:
-            self._put_rows(rows, reading, changes)
+        if isinstance(first, list):
+            first = self._encoder.netted(first)
+        if isinstance(first, EncodedRows):
+            self._store_rows(first, reading, changes)
+            return changes
+        table = first
+        for number in range(len(self._stages)):
+            folded = self._fold(number, table, reading, changes, clock)
+            is_last = number == len(self._stages) - 1
+            if is_last and self.program.storage is Storage.MERGED:
+                break
+            rows, more = self._pipes[number + 1].run(folded.delta)
+            changes.errors += more
+            if is_last:
+                self._store_rows(self._encoder.netted(rows), reading, changes)
+            else:
+                table = reduce_rows(self._stages[number + 1].sink, rows)
         return changes
 
-    def _fold(self, stage: StageRunner, table: ChangeTable, reading: ViewReading, changes: ViewChanges) -> Folded:
+    def _fold(
+        self, number: int, table: ChangeTable, reading: ViewReading, changes: ViewChanges, clock: Clock
+    ) -> Folded:
+        stage = self._stages[number]
+        epochs = self._epochs if self.program.epochs is not None and self.program.epochs.stage == number else None
+        gone: list[Row] = []
+        if epochs is not None:
+            changes.late += epochs.prune(table, clock)
+            gone = epochs.expired(reading, clock)
         state = StoredState(stage, reading)
-        folded = fold(stage.sink, table, state)
+        folded = fold(stage.sink, table, state, gone)
+        if epochs is not None:
+            epochs.keep(folded, changes.objects)
         changes.errors += folded.failed
         self._keep_states(stage, folded, state, changes)
-        for codec, values in zip(stage.values, folded.values, strict=True):
+        for place, (codec, values) in enumerate(zip(stage.values, folded.values, strict=True)):
+            if place in state.shared:
+                continue
+            keys, rests = state.encoded[place]
             kept = changes.objects.setdefault(codec.table.id, ObjectChanges(codec))
-            for (group, cell), weight in values.items():
-                key = codec.key.encode_key((*group, cell))
-                kept.changes[key] = (None, codec.encode((*group, cell, weight)) if weight else None)
+            weights = values.values()
+            rows = [with_weight(rest, weight) if weight else None for rest, weight in zip(rests, weights, strict=True)]
+            kept.changes.update(zip(keys, zip(repeat(None), rows), strict=True))
+            for group in gone:
+                kept.changes.update((key, (None, None)) for key in values_of(reading, codec, group))
         return folded
 
     def _keep_states(self, stage: StageRunner, folded: Folded, state: StoredState, changes: ViewChanges) -> None:
@@ -187,42 +140,41 @@ class ViewRunner:
                 kept.changes[key] = (before, after)
             changes.errors += failed - stage.fails(old_output)
 
-    def _put_rows(self, rows: list[Weighted], reading: ViewReading, changes: ViewChanges) -> None:
-        """Rows with a key: what is inserted last for a key is what stays."""
-        codec = self._codec
-        # By encoded rows: a NaN equals itself there, and rows that differ in a bit do differ.
-        net: dict[bytes, dict[bytes, int]] = {}
-        for row, weight in rows:
-            weights = net.setdefault(codec.key.encode(row), {})
-            encoded = codec.encode(row)
-            weights[encoded] = weights.get(encoded, 0) + weight
-        keys = list(net)
-        kept = changes.objects.setdefault(codec.table.id, ObjectChanges(codec, has_feed=True))
-        for key, before in zip(keys, reading.get_many(codec.table.id, keys), strict=True):
-            weights = net[key]
-            if before is not None:
-                weights[before] = weights.get(before, 0) + 1
-            left = [encoded for encoded, weight in weights.items() if weight]
-            if len(left) > 1 or any(weights[encoded] != 1 for encoded in left):
-                raise StoreDamaged(
-                    f'view "{codec.table.name}" does not fit the changes of its input', hint="Repair it."
-                )
-            after = left[0] if left else None
-            if before != after:
-                kept.changes[key] = (before, after)
+    def _store_rows(self, rows: EncodedRows, reading: ViewReading, changes: ViewChanges) -> None:
+        kept = changes.objects.setdefault(self._codec.table.id, ObjectChanges(self._codec, has_feed=True))
+        if self._encoder.is_weighted:
+            self._add_weights(rows, reading, kept)
+        else:
+            self._put_rows(rows, reading, kept)
 
-    def _add_weights(self, rows: list[Weighted], reading: ViewReading, changes: ViewChanges) -> None:
+    def _put_rows(self, rows: EncodedRows, reading: ViewReading, kept: ObjectChanges) -> None:
+        """Rows with a key: where all changes are netted, at most one goes and one comes for each."""
+        pairs = list(zip(rows.keys, rows.rows, strict=True))
+        gone = dict(compress(pairs, (weight < 0 for weight in rows.weights)))
+        come = dict(compress(pairs, (weight > 0 for weight in rows.weights)))
+        if len(gone) + len(come) < len(pairs) or any(not -1 <= weight <= 1 for weight in set(rows.weights)):
+            raise self._unfit()
+        keys = list(dict.fromkeys(rows.keys))
+        before = reading.get_many(self._codec.table.id, keys)
+        if before != list(map(gone.get, keys)):
+            raise self._unfit()
+        kept.changes.update(zip(keys, zip(before, map(come.get, keys), strict=True), strict=True))
+
+    def _unfit(self) -> StoreDamaged:
+        return StoreDamaged(f'view "{self._codec.table.name}" does not fit the changes of its input', hint="Repair it.")
+
+    def _add_weights(self, rows: EncodedRows, reading: ViewReading, kept: ObjectChanges) -> None:
         codec = self._codec
-        net: dict[bytes, tuple[Row, int]] = {}
-        for row, weight in rows:
-            key = codec.key.encode((*row, 0))
-            net[key] = (row, net[key][1] + weight if key in net else weight)
+        net: dict[bytes, tuple[bytes, int]] = {}
+        for key, row, weight in zip(rows.keys, rows.rows, rows.weights, strict=True):
+            known = net.get(key)
+            # Two rows have one key if they differ in -0.0 and 0.0; what comes is shown, not what goes.
+            net[key] = (row, weight) if known is None else (row if weight > 0 else known[0], known[1] + weight)
         moves = {key: move for key, move in net.items() if move[1]}
-        kept = changes.objects.setdefault(codec.table.id, ObjectChanges(codec, has_feed=True))
         stored = reading.get_many(codec.table.id, list(moves))
         for (key, (row, weight)), before in zip(moves.items(), stored, strict=True):
-            old = 0 if before is None else codec.decode(before)[-1]
-            total = old + weight  # type: ignore[operator]
+            old: Any = 0 if before is None else codec.decode(before)[-1]
+            total = old + weight
             if total < 0:
                 raise StoreDamaged(f'a row of view "{codec.table.name}" has weight {total}', hint="Repair it.")
-            kept.changes[key] = (before, codec.encode((*row, total)) if total else None)
+            kept.changes[key] = (before, with_weight(row, total) if total else None)

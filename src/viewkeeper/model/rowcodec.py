@@ -20,6 +20,7 @@ from viewkeeper.model.layout import Layout
 from viewkeeper.model.schema import Table
 from viewkeeper.model.types import Cell, Row
 from viewkeeper.model.values import accept, present, presenter
+from viewkeeper.model.wholerow import ReadyRow, compile_ready
 
 MAX_ROW = 16 << 20
 """Bytes of an encoded row."""
@@ -31,7 +32,7 @@ _unpack: Callable[[bytes], Row] = msgspec.msgpack.Decoder(tuple).decode
 class RowCodec:
     """Turns the rows of one table version into bytes, keys and dicts and back."""
 
-    __slots__ = ("_absent", "_ids", "_pads", "_wide", "decode", "encode", "key", "names", "table", "to_dict")
+    __slots__ = ("_absent", "_ids", "_pads", "_ready", "_wide", "decode", "encode", "key", "names", "table", "to_dict")
 
     def __init__(self, table: Table | Layout) -> None:
         self.table = table
@@ -45,6 +46,14 @@ class RowCodec:
         self.encode: Callable[[Row], bytes] = self._encode_wide if self._wide else _pack
         self.decode: Callable[[bytes], Row] = _compile_decode(len(self.names), self._pads, self._wide)
         self.to_dict: Callable[[Row], dict[str, Any]] = _compile_to_dict(table)
+        self._ready: Callable[[Any], ReadyRow | None] | None = None
+
+    def ready(self, given: Any) -> ReadyRow | None:
+        """Key and bytes of a row that names every column, if nothing about it is unusual. See model/wholerow.py."""
+        if self._ready is None:
+            # Only tables that are written by row need it.
+            self._ready = compile_ready(self.table.columns, self.key.columns, self.key.encode, self.encode)
+        return self._ready(given)
 
     def merge(self, given: Mapping[str, Any]) -> dict[int, Cell]:
         """The given columns as cells by column id. UnknownColumn, WrongType, OutOfRange, NullKey."""

@@ -49,6 +49,21 @@ def present(cell: Cell, type: Type) -> Any:
     return cell if convert is None or cell is None else convert(cell)
 
 
+def short_decimal(name: str, type: Type) -> str | None:
+    """A Python expression that is true if the variable `name` is a float of at most 15 digits that fits a DECIMAL.
+
+    It leaves the cell in `cell`. No two decimals of 15 digits are the same float, so that is the one that the float's
+    text shows, and `accept` would find. None if the scale is not that of a float.
+    """
+    if type.kind is not Kind.DECIMAL or type.scale > 22:
+        return None
+    unit, limit = float(10**type.scale), 10 ** min(type.precision, 15)
+    return (
+        f"type({name}) is float and -1e15 < {name} < 1e15"
+        f" and -{limit} < (cell := round({name} * {unit!r})) < {limit} and cell / {unit!r} == {name}"
+    )
+
+
 def presenter(type: Type) -> Callable[[Any], Any] | None:
     """What turns a cell that is not None into its Python form; None where they are the same."""
     match type.kind:

@@ -1,6 +1,7 @@
 """Answers reads from the store in plain Python.
 
-Takes: bound selects and key ranges, a snapshot. Gives: Rows, and how they were found.
-Invariant: all rows of one answer are as of one position.
-Does not: start Spark, or write.
+Takes: names of tables and views, keys, bound selects, how fresh the answer has to be. Gives: Rows, and how they were
+found; change feeds; how views are.
+Invariant: all rows of one answer are as of one position, which for a view is its watermark.
+Does not: start Spark, write, or bind the definition of a view.
 """

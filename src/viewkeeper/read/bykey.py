@@ -1,8 +1,9 @@
-"""Reads of one table by key, prefix or key range."""
+"""Reads of one table or view by key, prefix or key range."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any, Protocol
 
 from viewkeeper.errors import WrongType
@@ -25,7 +26,7 @@ def check_limit(limit: Any) -> None:
 
 
 class Reader(Protocol):
-    """What a snapshot and a transaction both offer."""
+    """What a snapshot, a transaction and a view at a watermark offer."""
 
     def get(self, codec: RowCodec, key: bytes) -> Row | None: ...
 
@@ -36,13 +37,19 @@ class Reader(Protocol):
 
 def key_interval(codec: RowCodec, prefix: Any = (), lower: Any = None, upper: Any = None) -> Interval:
     """The keys with this prefix, and lower <= the key columns behind it < upper; bounds are one value or several."""
+    return interval_between(partial(_encoded, codec), prefix, lower, upper)
+
+
+def interval_between(
+    encoded: Callable[[tuple[Any, ...]], bytes], prefix: Any = (), lower: Any = None, upper: Any = None
+) -> Interval:
+    """The same for any keys, given what encodes the first columns of one."""
     start = _tuple(prefix)
-    code = _encoded(codec, start)
-    interval = Interval.of_prefix(code)
+    interval = Interval.of_prefix(encoded(start))
     if lower is not None:
-        interval = interval.intersect(Interval(_encoded(codec, start + _tuple(lower)), None))
+        interval = interval.intersect(Interval(encoded(start + _tuple(lower)), None))
     if upper is not None:
-        interval = interval.intersect(Interval(b"", _encoded(codec, start + _tuple(upper))))
+        interval = interval.intersect(Interval(b"", encoded(start + _tuple(upper))))
     return interval
 
 
@@ -55,43 +62,60 @@ def _encoded(codec: RowCodec, key: tuple[Any, ...]) -> bytes:
 
 
 def range_interval(codec: RowCodec, keys: KeyRange) -> Interval:
-    """The interval of encoded keys that a key range of a statement stands for."""
-    encode = codec.key.encode_key
-    interval = Interval.of_prefix(encode(keys.prefix))
-    if keys.lower is not None:
-        code = encode((*keys.prefix, keys.lower))
-        start = code if keys.lower_inclusive else prefix_end(code)
-        if start is None:
-            return EMPTY
-        interval = interval.intersect(Interval(start, None))
-    if keys.upper is not None:
-        code = encode((*keys.prefix, keys.upper))
-        interval = interval.intersect(Interval(b"", prefix_end(code) if keys.upper_inclusive else code))
+    """The interval of encoded keys that a key range of a statement stands for.
+
+    Bounds of the range are values, so where the key column descends its lower bound is the upper one of the interval.
+    """
+    encode, prefix = codec.key.encode_key, keys.prefix
+    interval = Interval.of_prefix(encode(prefix))
+    if keys.lower is None and keys.upper is None and not keys.not_null:
+        return interval
+    first, last = (keys.lower, keys.lower_inclusive), (keys.upper, keys.upper_inclusive)
+    descends = codec.key.descending[len(prefix)]
+    if descends:
+        first, last = last, first
+    if first[0] is not None:
+        interval = interval.intersect(_from(encode((*prefix, first[0])), inclusive=first[1]))
+    if last[0] is not None:
+        interval = interval.intersect(_upto(encode((*prefix, last[0])), inclusive=last[1]))
+    if keys.not_null:
+        null = encode((*prefix, None))
+        interval = interval.intersect(_upto(null, inclusive=False) if descends else _from(null, inclusive=False))
     return interval
+
+
+def _from(code: bytes, *, inclusive: bool) -> Interval:
+    """The keys that begin with a code, or not if not inclusive, and all behind them."""
+    start = code if inclusive else prefix_end(code)
+    return EMPTY if start is None else Interval(start, None)
+
+
+def _upto(code: bytes, *, inclusive: bool) -> Interval:
+    return Interval(b"", prefix_end(code) if inclusive else code)
 
 
 def is_full_key(codec: RowCodec, keys: KeyRange) -> bool:
     return len(keys.prefix) == len(codec.key.columns)
 
 
-def select(reader: Reader, codec: RowCodec, statement: Select, meta: ReadMeta) -> Rows:
-    """The rows that a bound SELECT asks for."""
+def select(reader: Reader, codec: RowCodec, statement: Select, meta: ReadMeta, *, repeats: bool = False) -> Rows:
+    """The rows that a bound SELECT asks for; with `repeats`, a key may stand for several rows."""
     ids = [number for _, number in statement.columns]
     columns = [_named(codec.table.columns[number], name) for name, number in statement.columns]
-    chunks = _selected(reader, codec, statement, meta)
+    chunks = _selected(reader, codec, statement, meta, repeats)
     if ids != list(range(len(codec.names))):
         chunks = ([tuple(row[number] for number in ids) for row in chunk] for chunk in chunks)
     return Rows(chunks, columns, dict_maker(columns), meta)
 
 
-def _selected(reader: Reader, codec: RowCodec, statement: Select, meta: ReadMeta) -> Iterator[list[Row]]:
+def _selected(reader: Reader, codec: RowCodec, statement: Select, meta: ReadMeta, repeats: bool) -> Iterator[list[Row]]:
     left = statement.limit
     ranges: Sequence[KeyRange] = statement.where
     for keys in reversed(ranges) if statement.descending else ranges:
         if left is not None and left <= 0:
             return
         meta.operations += 1
-        if is_full_key(codec, keys):
+        if is_full_key(codec, keys) and not repeats:
             row = reader.get(codec, codec.key.encode_key(keys.prefix))
             chunks = iter([[row]] if row is not None else [])
         else:

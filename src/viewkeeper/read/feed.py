@@ -1,4 +1,4 @@
-"""The change feed of a table: its changes in commit order, from a position on."""
+"""The change feed of a table or view: its changes in commit order, from a position on."""
 
 from __future__ import annotations
 
@@ -11,21 +11,29 @@ from viewkeeper.model.change import Change
 from viewkeeper.model.position import Position
 from viewkeeper.model.rowcodec import RowCodec
 from viewkeeper.model.values import EPOCH
+from viewkeeper.model.view import View
+from viewkeeper.read.viewfeed import POLL, oldest_of_view, view_changes
 from viewkeeper.store.interface import Block, Store
 
-POLL = 0.005
-"""Seconds between two looks at the head; a look costs microseconds."""
 BLOCKS = 256
 
 
 def changes_of(store: Store, name: str, since: Position, *, follow: bool = False) -> Iterator[Change]:
-    """The changes of a table at or behind `since`; with `follow`, it waits for more and never ends.
+    """The changes of a table or view at or behind `since`; with `follow`, it waits for more and never ends.
 
     NotRetained if the log does not reach back that far, at once or when a slow reader was overtaken.
     """
-    table = store.catalog().table(name).id
+    found = store.catalog().find(name)
+    if isinstance(found, View):
+        return view_changes(store, found, since, follow=follow)
     store.blocks(since, most=1)
-    return _feed(store, name, table, since, follow)
+    return _feed(store, name, found.id, since, follow)
+
+
+def oldest_of(store: Store, name: str) -> Position:
+    """The oldest position that the feed of a table or view can start from."""
+    found = store.catalog().find(name)
+    return oldest_of_view(store, found) if isinstance(found, View) else store.oldest()
 
 
 def _feed(store: Store, name: str, table: int, since: Position, follow: bool) -> Iterator[Change]:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import assert_never
 
-from viewkeeper.errors import UnknownColumn
+from viewkeeper.errors import UnknownColumn, UnknownTable
 from viewkeeper.model.schema import Column, Table
+from viewkeeper.model.view import View
+from viewkeeper.store.catalog import Catalog
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,8 +59,41 @@ class Source:
         )
 
 
-def source_of(found: Table | Source) -> Source:
-    """The source that a table, or a source itself, is."""
-    if isinstance(found, Source):
-        return found
-    return Source(id=found.id, name=found.name, columns=found.columns, key=found.key_ids, is_view=False)
+def source_of(found: Table | View | Source) -> Source:
+    """A table or a view as queries see it."""
+    match found:
+        case Source():
+            return found
+        case Table():
+            return Source(id=found.id, name=found.name, columns=found.columns, key=found.key_ids, is_view=False)
+        case View():
+            return Source(
+                id=found.id,
+                name=found.name,
+                columns=found.columns,
+                key=found.key,
+                is_view=True,
+                order=found.order,
+                approximate=frozenset(found.approximate),
+            )
+    assert_never(found)
+
+
+def finder(catalog: Catalog, numbers: Sequence[int] | None = None) -> Callable[[str], Table | Source]:
+    """Looks up tables and views by name: those of these ids, or all that have a name now. UnknownTable."""
+    if numbers is None:
+        return lambda name: _shown(catalog.find(name))
+    objects: dict[int, Table | View] = {**catalog.tables, **catalog.views}
+    by_name = {objects[number].name.lower(): objects[number] for number in numbers if number in objects}
+
+    def find(name: str) -> Table | Source:
+        found = by_name.get(name.lower())
+        if found is None:
+            raise UnknownTable(f'"{name}" does not exist any more')
+        return _shown(found)
+
+    return find
+
+
+def _shown(found: Table | View) -> Table | Source:
+    return found if isinstance(found, Table) else source_of(found)

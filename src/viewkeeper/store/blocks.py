@@ -38,6 +38,7 @@ COLUMNAR_FROM = 64
 
 _HEADER = struct.Struct(">B5xHQ")
 _SECTION = struct.Struct(">BxHIII")
+_ROW_BLOCK = struct.Struct(_HEADER.format + _SECTION.format[1:])
 _LENGTHS = struct.Struct(">II")
 _unpack = msgspec.msgpack.Decoder(list[tuple[tuple | None, tuple | None]]).decode  # type: ignore[type-arg]
 
@@ -46,12 +47,23 @@ RawChange = tuple[bytes | None, bytes | None]
 RowPair = tuple[Row | None, Row | None]
 
 
+_PADDING = [bytes(-size % 8) for size in range(8)]
+
+
 def _padding(size: int) -> bytes:
-    return bytes(-size % 8)
+    return _PADDING[size % 8]
 
 
 def encode_block(transaction: int, sections: Sequence[bytes]) -> bytes:
     return _HEADER.pack(VERSION, len(sections), transaction) + b"".join(sections)
+
+
+def encode_row_block(transaction: int, codec: RowCodec, before: bytes | None, after: bytes | None) -> bytes:
+    """The block of a transaction with a single change: what `encode_block` and `encode_section` would make of it."""
+    body = b"\x91\x92" + (before or b"\xc0") + (after or b"\xc0")
+    size = len(body)
+    head = _ROW_BLOCK.pack(VERSION, 1, transaction, ROWS, len(codec.names), codec.table.id, 1, size)
+    return head + body + _PADDING[size % 8]
 
 
 def encode_section(codec: RowCodec, changes: Sequence[RawChange]) -> bytes:
@@ -119,14 +131,14 @@ class Section:
         """The rows before and after of each change, as whole rows of the table as it is now."""
         if self.kind == ROWS:
             return self._row_pairs(codec)
-        ops, before, after = self._checked_batches(codec)
+        ops, before, after = self.checked_batches(codec)
         old, new = iter(_rows(before, codec)), iter(_rows(after, codec))
         pairs: list[RowPair] = [
             (None if op == INSERT else next(old), None if op == DELETE else next(new)) for op in ops
         ]
         return pairs
 
-    def _checked_batches(self, codec: RowCodec) -> tuple[bytes, pa.RecordBatch | None, pa.RecordBatch | None]:
+    def checked_batches(self, codec: RowCodec) -> tuple[bytes, pa.RecordBatch | None, pa.RecordBatch | None]:
         """As `batches`; StoreDamaged where Arrow would follow offsets that lead out of the block."""
         import pyarrow as pa
 

@@ -14,10 +14,11 @@ from viewkeeper.model.types import Cell, Row
 from viewkeeper.store import blocks
 from viewkeeper.store.cardinality import Counts
 from viewkeeper.store.catalog import Catalog, Databases
+from viewkeeper.store.commit import append_block, commit_writes, settled
 from viewkeeper.store.environment import Txn
 from viewkeeper.store.keyspace import RUN, stored_key
 from viewkeeper.store.samples import is_sampled, keep_sample
-from viewkeeper.store.writes import WriteSet, append_block, commit_writes, settled
+from viewkeeper.store.writes import WriteSet
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -78,7 +79,7 @@ def load_batch(txn: Txn, catalog: Catalog, batch: Batch) -> int:
     codec = settled(catalog, batch.codec)
     databases = catalog.databases
     if not batch.keys:
-        return append_block(txn, databases.log, [], 0)
+        return append_block(txn, databases, [], 0)
     if not _is_new(txn, databases, codec, batch):
         return commit_writes(txn, catalog, batch.as_writes())
     _check_required(codec, batch)
@@ -93,7 +94,7 @@ def load_batch(txn: Txn, catalog: Catalog, batch: Batch) -> int:
         counts.apply(txn, databases.counts)
     size = len(batch.keys)
     section = blocks.columnar_section(codec, bytes([blocks.INSERT]) * size, None, batch.after())
-    return append_block(txn, databases.log, [section], size)
+    return append_block(txn, databases, [section], size)
 
 
 def _is_new(txn: Txn, databases: Databases, codec: RowCodec, batch: Batch) -> bool:

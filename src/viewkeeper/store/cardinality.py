@@ -47,8 +47,9 @@ class Counts:
             group = blake2b(group, digest_size=32).digest()
         return struct.pack(">IB", self._codec.table.id, number) + group
 
-    def apply(self, txn: Txn, db: Database) -> None:
-        """Move the counters; CardinalityExceeded if one that grew is above its limit."""
+    def check(self, txn: Txn, db: Database) -> list[tuple[bytes, int]]:
+        """The counters that move, and what they come to; CardinalityExceeded if one that grew is above its limit."""
+        totals = []
         for key, (by, number, row) in self._moves.items():
             if by == 0:
                 continue
@@ -56,10 +57,12 @@ class Counts:
             total = (_count.unpack(stored)[0] if stored else 0) + by
             if by > 0 and total > self._codec.table.cardinalities[number].limit:
                 raise self._exceeded(number, row, total)
-            if total > 0:
-                txn.put(key, _count.pack(total), db=db)
-            else:
-                txn.delete(key, db=db)
+            totals.append((key, total))
+        return totals
+
+    def apply(self, txn: Txn, db: Database) -> None:
+        """Move the counters, if `check` lets them."""
+        set_counts(txn, db, self.check(txn, db))
 
     def _exceeded(self, number: int, row: Row, total: int) -> CardinalityExceeded:
         table = self._codec.table
@@ -72,3 +75,11 @@ class Counts:
             detail=f"It was created with {limit}.",
             hint="Delete another one first.",
         )
+
+
+def set_counts(txn: Txn, db: Database, totals: list[tuple[bytes, int]]) -> None:
+    for key, total in totals:
+        if total > 0:
+            txn.put(key, _count.pack(total), db=db)
+        else:
+            txn.delete(key, db=db)

@@ -1,15 +1,17 @@
-"""Tables and settings, kept in the store itself and versioned.
+"""Tables, views and settings, kept in the store itself and versioned.
 
     "database"      the id of the marker file, so that parts of two databases cannot be mixed
     "version"       8 bytes, big-endian; grows with every change of the catalog
     "next"          8 bytes: the next object id; ids are never reused
     "settings"      msgpack of Settings
     "t" id (4)      msgpack [slot, model.schema.Table]
+    "v" id (4)      msgpack of model.view.View; ids are of the same count as those of tables
     "g" slot (4)    id (4) of a table that is gone and whose rows the janitor is still removing
     "f" slot (4)    "", a slot whose database is empty and free for the next table
 
 The rows of a table are in the named database of its slot. Ids are never reused; slots are, because LMDB's handles are
-few and cannot be closed while others read. A reader of the past of a slot is safe: its snapshot has the old pages.
+few and cannot be closed while others read. A reader of the past of a slot is safe: its snapshot has the old pages. The
+rows of a view are in the views environment, under its id; how far they are is known there alone.
 
 Every transaction compares "version" with that of the catalog in memory, so DDL in one process binds all others from
 its commit on.
@@ -18,15 +20,17 @@ its commit on.
 from __future__ import annotations
 
 import struct
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import msgspec
 
-from viewkeeper.errors import StoreDamaged, TableExists, UnknownTable, WrongType
+from viewkeeper.errors import Conflict, StoreDamaged, TableExists, UnknownTable, ViewsDepend, WrongType
 from viewkeeper.model.rowcodec import RowCodec
 from viewkeeper.model.schema import Table
+from viewkeeper.model.view import View
 from viewkeeper.store.environment import Database, Txn
+from viewkeeper.store.log import Tail
 
 VERSION = b"version"
 _NEXT = b"next"
@@ -57,12 +61,13 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class Databases:
-    """The handles that reads and commits need; those of tables by table id."""
+    """The handles that reads and commits need; those of tables by table id. `tail` is the writer's."""
 
     log: Database
     counts: Database
     samples: Database
     tables: Mapping[int, Database]
+    tail: Tail = field(default_factory=Tail)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,20 +81,62 @@ class Catalog:
     settings: Settings = Settings()
     names: Mapping[str, Table] = field(default_factory=dict)
     codecs: Mapping[int, RowCodec] = field(default_factory=dict)
+    views: Mapping[int, View] = field(default_factory=dict)
+    view_names: Mapping[str, View] = field(default_factory=dict)
+    view_codecs: Mapping[int, RowCodec] = field(default_factory=dict)
 
     def table(self, name: str) -> Table:
         """The table of this name, compared without case; UnknownTable if there is none."""
         found = self.names.get(name) or self.names.get(str(name).lower())
         if found is None:
-            known = ", ".join(sorted(table.name for table in self.tables.values())) or "none"
-            raise UnknownTable(
-                f'table "{name}" does not exist', detail=f"Tables here: {known}.", hint="Make it with CREATE TABLE."
-            )
+            raise self._unknown(name)
         return found
+
+    def view(self, name: str) -> View | None:
+        """The view of this name, compared without case; None if there is none."""
+        return self.view_names.get(name) or self.view_names.get(str(name).lower())
+
+    def known_view(self, name: str) -> View:
+        """The view of this name; UnknownTable if there is none."""
+        found = self.view(name)
+        if found is None:
+            known = ", ".join(sorted({view.name for view in self.view_names.values()})) or "none"
+            raise UnknownTable(f'view "{name}" does not exist', detail=f"Views here: {known}.")
+        return found
+
+    def find(self, name: str) -> Table | View:
+        """The table or view of this name; UnknownTable if there is neither."""
+        found = self.names.get(name) or self.names.get(str(name).lower()) or self.view(name)
+        if found is None:
+            raise self._unknown(name)
+        return found
+
+    def _unknown(self, name: str) -> UnknownTable:
+        if self.view(name) is not None:
+            return UnknownTable(
+                f'"{name}" is a view, not a table',
+                detail="A view is kept equal to its definition: it follows what is written to its sources.",
+                hint="Write to the tables that it reads.",
+            )
+        tables = ", ".join(sorted(table.name for table in self.tables.values())) or "none"
+        views = ", ".join(sorted({view.name for view in self.view_names.values()}))
+        shown = f"Tables here: {tables}." + (f" Views: {views}." if views else "")
+        return UnknownTable(f'table "{name}" does not exist', detail=shown, hint="Make it with CREATE TABLE.")
 
     def codec(self, name: str) -> RowCodec:
         """The codec of the table of this name."""
         return self.codecs[self.table(name).id]
+
+    def dependents(self, numbers: Iterable[int]) -> list[View]:
+        """The views that read any of these tables or views, or read one that does; lower ones first."""
+        reached = set(numbers)
+        found: list[View] = []
+        # A view is always made after what it reads, so ids are an order of dependence.
+        for number, view in sorted(self.views.items()):
+            if number not in reached and not reached.isdisjoint(view.sources):
+                reached.add(number)
+                found.append(view)
+        return found
 
 
 def read_catalog(txn: Txn, db: Database, known: Catalog) -> Catalog:
@@ -108,7 +155,25 @@ def read_catalog(txn: Txn, db: Database, known: Catalog) -> Catalog:
         number: known.codecs[number] if known.tables.get(number) == table else RowCodec(table)
         for number, table in tables.items()
     }
-    return Catalog(version, tables, known.databases, slots, settings, names, codecs)
+    views = {number: msgspec.msgpack.decode(value, type=View) for number, value in _listed(txn, db, b"v")}
+    shown = [view for view in views.values() if view.replaces is None]
+    view_names = {view.name.lower(): view for view in shown} | {view.name: view for view in shown}
+    view_codecs = {
+        number: known.view_codecs[number] if known.views.get(number) == view else RowCodec(view.layout)
+        for number, view in views.items()
+    }
+    return Catalog(
+        version,
+        tables,
+        known.databases,
+        slots,
+        settings,
+        names,
+        codecs,
+        views,
+        view_names,
+        view_codecs,
+    )
 
 
 def create_catalog(txn: Txn, db: Database, database: str) -> str:
@@ -145,8 +210,9 @@ def add_table(txn: Txn, db: Database, catalog: Catalog, table: Table) -> tuple[T
         raise TableExists(
             f'table "{table.name}" exists already', hint="Drop it first, or write CREATE TABLE IF NOT EXISTS."
         )
-    number = _word.unpack(txn.get(_NEXT, db=db) or bytes(8))[0]
-    txn.put(_NEXT, _word.pack(number + 1), db=db)
+    if catalog.view(table.name) is not None:
+        raise TableExists(f'there is a view with the name "{table.name}"', hint="Choose another name.")
+    number = take_ids(txn, db, 1)
     created = replace(table, id=number)
     free = [slot for slot, _ in _listed(txn, db, b"f")]
     slot = free[0] if free else number
@@ -156,13 +222,49 @@ def add_table(txn: Txn, db: Database, catalog: Catalog, table: Table) -> tuple[T
     return created, slot
 
 
+def take_ids(txn: Txn, db: Database, count: int) -> int:
+    """The first of `count` new object ids."""
+    number: int = _word.unpack(txn.get(_NEXT, db=db) or bytes(8))[0]
+    txn.put(_NEXT, _word.pack(number + count), db=db)
+    return number
+
+
+def store_views(txn: Txn, db: Database, catalog: Catalog, views: Sequence[View]) -> None:
+    """Record views that have their ids. Conflict if what one reads has gone, or its name was taken, meanwhile."""
+    known = {*catalog.tables, *catalog.views, *(view.id for view in views)}
+    for view in views:
+        if view.replaces is None and catalog.view(view.name) is not None and catalog.view(view.name) != view:
+            raise TableExists(
+                f'view "{view.name}" exists already',
+                hint="Write CREATE OR REPLACE, or CREATE … IF NOT EXISTS, or drop it first.",
+            )
+        if view.name.lower() in catalog.names:
+            raise TableExists(f'there is a table with the name "{view.name}"', hint="Choose another name.")
+        if not known.issuperset(view.sources) or (view.replaces is not None and view.replaces not in catalog.views):
+            raise Conflict(f'what view "{view.name}" reads was dropped meanwhile', hint="Run the statement again.")
+        txn.put(b"v" + _half.pack(view.id), msgspec.msgpack.encode(view), db=db)
+    touch(txn, db)
+
+
+def remove_views(txn: Txn, db: Database, numbers: Iterable[int]) -> None:
+    for number in numbers:
+        txn.delete(b"v" + _half.pack(number), db=db)
+    touch(txn, db)
+
+
 def store_table(txn: Txn, db: Database, table: Table, slot: int) -> None:
     txn.put(b"t" + _half.pack(table.id), msgspec.msgpack.encode((slot, table)), db=db)
     touch(txn, db)
 
 
 def remove_table(txn: Txn, db: Database, catalog: Catalog, table: Table) -> None:
-    """Forget a table at once; its rows are removed later, piece by piece."""
+    """Forget a table at once; its rows are removed later, piece by piece. ViewsDepend if a view reads it."""
+    above = sorted({view.name for view in catalog.dependents([table.id])})
+    if above:
+        raise ViewsDepend(
+            f'table "{table.name}" is read by {"view" if len(above) == 1 else "views"} {", ".join(above)}',
+            hint="Drop them first, with DROP VIEW.",
+        )
     txn.delete(b"t" + _half.pack(table.id), db=db)
     txn.put(b"g" + _half.pack(catalog.slots[table.id]), _half.pack(table.id), db=db)
     touch(txn, db)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
@@ -16,11 +16,13 @@ from viewkeeper.model.position import Position
 from viewkeeper.model.rowcodec import RowCodec
 from viewkeeper.model.schema import Column, Partitioning, PartitionKind, Table
 from viewkeeper.model.types import Row
+from viewkeeper.model.view import View
 from viewkeeper.store import catalog as catalogs
 from viewkeeper.store import groups, log, pins, samples
 from viewkeeper.store.blocks import Block
 from viewkeeper.store.bulk import Batch, load_batch
 from viewkeeper.store.catalog import Catalog, Databases, Settings
+from viewkeeper.store.commit import commit_row, commit_writes
 from viewkeeper.store.environment import MAP_SIZE, Database, Environment, Txn, explain, explained, translated
 from viewkeeper.store.folder import Folder
 from viewkeeper.store.groupcommit import GroupCommit
@@ -31,9 +33,10 @@ from viewkeeper.store.scan import ALL, Interval
 from viewkeeper.store.snapshot import EmbeddedSnapshot
 from viewkeeper.store.transaction import EmbeddedTransaction
 from viewkeeper.store.undo import check_retained
+from viewkeeper.store.viewcatalog import ViewCatalog
 from viewkeeper.store.viewstore import NAMES as VIEW_NAMES
 from viewkeeper.store.viewstore import ViewStore
-from viewkeeper.store.writes import Merge, Replace, WriteSet, commit_writes
+from viewkeeper.store.writes import Merge, Replace, WriteSet
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -103,6 +106,7 @@ class EmbeddedStore:
             )
             self.groups_db = self.views.database(groups.NAME)
             self.view_tables = ViewStore(self)
+            self.view_catalog = ViewCatalog(self)
         except lmdb.NotFoundError as error:
             raise StoreDamaged("the store is not complete", hint="Restore the folder from a backup.") from error
         with self.base.begin() as txn:
@@ -170,7 +174,7 @@ class EmbeddedStore:
             raise TableDropped(f'table "{codec.table.name}" does not exist any more')
         return found
 
-    def _define(self, change: Callable[[Txn, Catalog], T]) -> T:
+    def define(self, change: Callable[[Txn, Catalog], T]) -> T:
         """Run a change of the catalog in a transaction of its own."""
         return self._group.alone(lambda: self._defined(change))
 
@@ -197,7 +201,7 @@ class EmbeddedStore:
             return created
 
         try:
-            return self._define(change)
+            return self.define(change)
         except BaseException:
             for name in names:
                 self.base.forget(name)
@@ -209,10 +213,10 @@ class EmbeddedStore:
             catalogs.store_table(txn, self.catalog_db, table, catalog.slots[table.id])
             return table
 
-        return self._define(change)
+        return self.define(change)
 
     def drop_table(self, name: str) -> None:
-        self._define(lambda txn, catalog: catalogs.remove_table(txn, self.catalog_db, catalog, catalog.table(name)))
+        self.define(lambda txn, catalog: catalogs.remove_table(txn, self.catalog_db, catalog, catalog.table(name)))
 
     def configure(self, **settings: Any) -> Settings:
         def change(txn: Txn, catalog: Catalog) -> Settings:
@@ -220,7 +224,7 @@ class EmbeddedStore:
             catalogs.store_settings(txn, self.catalog_db, changed)
             return changed
 
-        return self._define(change) if settings else self.catalog().settings
+        return self.define(change) if settings else self.catalog().settings
 
     # Positions
 
@@ -258,11 +262,14 @@ class EmbeddedStore:
     # Reads
 
     @explained
-    def get(self, name: str, key: tuple[Any, ...]) -> tuple[RowCodec, Row | None]:
-        """The row of a key as it is now, or None, with the codec of its table."""
+    def get(self, name: str, key: tuple[Any, ...]) -> tuple[RowCodec, Row | None] | View:
+        """The row of a key as it is now, or None, with the codec of its table; the view, if the name is one's."""
         txn, catalog = self.begin_read()
         with txn:
-            codec = catalog.codec(name)
+            found = catalog.names.get(name) or catalog.find(name)
+            if isinstance(found, View):
+                return found
+            codec = catalog.codecs[found.id]
             stored = stored_key(codec.key.encode_key(codec.key_cells(key)))
             value = txn.get(stored, db=catalog.databases.tables[codec.table.id])
         return codec, None if value is None else codec.decode(value)
@@ -311,28 +318,49 @@ class EmbeddedStore:
     # Writes
 
     @explained
-    def write(self, work: Callable[[Txn], Any]) -> Any:
-        """Run a member of a group commit; its result once it is durable."""
+    def write(self, work: Callable[[Txn], Any], *, refuses_first: bool = False) -> Any:
+        """Run a member of a group commit; its result once it is durable. With `refuses_first`, see GroupCommit.run."""
         if self._janitor is None:
             self._start_janitor()
-        return self._group.run(work)
+        return self._group.run(work, refuses_first)
+
+    def put_row(self, name: str, row: Mapping[str, Any], *, insert: bool = False) -> Position:
+        """One row as users give it, in a transaction of its own. Conflict or TableDropped: the catalog has changed."""
+        # This catalog may be out of date. Then the commit refuses what was made with it; refusals before it may be
+        # wrong, and are left to the catalog as it is now.
+        catalog = self._current
+        table = catalog.names.get(name)
+        if table is not None and not table.cardinalities:
+            codec = catalog.codecs[table.id]
+            ready = codec.ready(row)
+            if ready is not None:
+                return self._put_ready(codec, ready[0], ready[1], insert)
+        codec = self.catalog().codec(name)
+        return self.put(codec, codec.merge(row), insert=insert)
 
     def put(self, codec: RowCodec, cells: dict[int, Any], *, insert: bool = False) -> Position:
         """One row, in a transaction of its own."""
-        whole = len(cells) == len(codec.names) or insert
-        write: Merge | Replace
-        if whole:
-            row = codec.whole(cells)
-            write = Replace(row, insert)
-            key = codec.key.encode(row)
-        else:
-            write = Merge(cells)
-            key = codec.key_of_cells(cells)
-        return self.commit(WriteSet({codec.table.id: {key: write}}, {codec.table.id: codec}))
+        number = codec.table.id
+        if len(cells) < len(codec.names) and not insert:
+            return self.commit(WriteSet({number: {codec.key_of_cells(cells): Merge(cells)}}, {number: codec}))
+        row = codec.whole(cells)
+        key = codec.key.encode(row)
+        if codec.table.cardinalities:
+            return self.commit(WriteSet({number: {key: Replace(row, insert)}}, {number: codec}))
+        data = codec.encode(row)
+        codec.check_size(data)
+        return self._put_ready(codec, key, data, insert)
+
+    @explained
+    def _put_ready(self, codec: RowCodec, key: bytes, data: bytes, fresh: bool) -> Position:
+        if self._janitor is None:
+            self._start_janitor()
+        head = self._group.run(lambda txn: commit_row(txn, self._writing, codec, key, data, fresh), True)
+        return Position(self.database, (head,))
 
     def commit(self, writes: WriteSet) -> Position:
         """Commit writes that depend on no read."""
-        head: int = self.write(lambda txn: commit_writes(txn, self._writing, writes))
+        head: int = self.write(lambda txn: commit_writes(txn, self._writing, writes), refuses_first=True)
         return self.position(head)
 
     def load(self, codec: RowCodec, data: pa.RecordBatch, *, rehearse: bool = False) -> Position:
@@ -370,7 +398,7 @@ class EmbeddedStore:
             catalogs.store_table(txn, self.catalog_db, changed, catalog.slots[table.id])
             return changed
 
-        return self._define(change)
+        return self.define(change)
 
     def _bounds(self, codec: RowCodec, partitioning: Partitioning) -> tuple[bytes, ...]:
         """Keys that cut a table into parts of like size, and no value of the partition columns into two."""
@@ -409,6 +437,24 @@ class EmbeddedStore:
                 if len(found) == most or size > MOST_BYTES:
                     break
         return found
+
+    @explained
+    def transaction_before(self, offset: int) -> tuple[int, int] | None:
+        """Id and commit time (µs) of the transaction that ends at an offset; None if the log does not have it."""
+        with self.base.begin() as txn:
+            return log.before(txn, self.log_db, offset)
+
+    @explained
+    def committed_behind(self, offset: int) -> int | None:
+        """The commit time (µs) of the first transaction that is not wholly before an offset; None if there is none."""
+        with self.base.begin() as txn:
+            return log.committed_behind(txn, self.log_db, offset)
+
+    @explained
+    def boundary(self, lower: int, most: int) -> int:
+        """The last transaction boundary with at most `most` changes behind `lower`, or else the first one behind it."""
+        with self.base.begin() as txn:
+            return log.boundary(txn, self.log_db, lower, most)
 
     def pin(self, position: Position, *, seconds: float, holder: str) -> bytes:
         """Keep the log from a position on, for so long; the pin's id. NotRetained if it is gone already."""

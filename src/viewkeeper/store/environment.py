@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import wraps
 from pathlib import Path
@@ -123,8 +123,14 @@ class Environment:
             else:
                 # py-lmdb ends a read transaction of ours by aborting it; the one that it begins itself commits.
                 found = self._lmdb.open_db(name, create=False)
-            self._names[name] = found
+            # A new mapping each time: whoever has the one before knows that its handles are older than what it begins.
+            self._names = {**self._names, name: found}
         return found
+
+    @property
+    def handles(self) -> Mapping[bytes, Database]:
+        """The handles that this process has open, by name; never changed, only replaced."""
+        return self._names
 
     def opened(self, name: bytes) -> Database | None:
         """The handle of a named database that this process has open already."""
@@ -132,7 +138,7 @@ class Environment:
 
     def forget(self, name: bytes) -> None:
         """Drop a handle that an aborted transaction made, or whose database is gone."""
-        self._names.pop(name, None)
+        self._names = {known: handle for known, handle in self._names.items() if known != name}
 
     def sync(self) -> None:
         with translated():

@@ -1,8 +1,12 @@
 """Group commit: writers that wait together share one fsync.
 
-The first writer to come leads: it takes the store's write lock, runs every waiting member, each in a nested
-transaction, and commits them all at once. Whoever comes meanwhile waits for the next round. A member that fails is
-rolled back alone; the members before and behind it are untouched.
+One writer leads: it takes the store's write lock, runs every waiting member, and commits them all at once. Whoever
+comes meanwhile waits for the next round. A member that fails is rolled back alone; the members before and behind it
+are untouched. That costs a nested transaction, which is dear; members that refuse before they write do without.
+
+Writers that have just been served together come back one by one. So the first of them waits a moment for the others,
+as long as they keep coming and no longer than that pays against the price of a commit, and the last one leads. A
+writer that was alone in the round before never waits.
 
 Ctrl-C may come at any line, most likely right behind the commit, where the time goes. So whatever a member leaves
 undone is done by `_retire`, which may run twice, and a commit that was reached counts, whatever came after it.
@@ -14,35 +18,51 @@ import threading
 from collections import deque
 from collections.abc import Callable
 from copy import copy
+from itertools import islice
+from time import perf_counter
 from typing import Any, TypeVar
 
 import lmdb
 
-from viewkeeper.errors import Conflict, StoreError
+from viewkeeper.errors import Conflict, StoreError, ViewkeeperError
 from viewkeeper.store.environment import Txn
 
 MAX_MEMBERS = 256
+DEAR_COMMIT = 100e-6
+"""Seconds of a commit from which it pays to wait for company, and …"""
+PATIENCE = 1 / 3
+"""… the share of such a commit that is waited for the next one to come."""
 
 T = TypeVar("T")
 Work = Callable[[Txn], Any]
-"""What one member does inside the transaction; its result is handed out once the commit is durable."""
+"""What one member does inside the transaction; its result is handed out once the commit is durable.
+
+It may be run again, in another transaction, if the first one has to be given up.
+"""
+
+
+class _Spoiled(Exception):
+    """A member failed and may have left something in the transaction of all."""
 
 
 class _Member:
-    """One writer. `crew`: the members of the round that it leads, itself the first; `is_taken`: it is in some crew."""
+    """One writer. `crew`: the members of the round that it leads; `is_taken`: it is in some crew."""
 
-    __slots__ = ("commits", "committed", "crew", "done", "error", "is_taken", "result", "turn", "work")
+    __slots__ = ("commits", "committed", "crew", "done", "error", "is_taken", "refuses_first", "result", "turn", "work")
 
-    def __init__(self, work: Work | None) -> None:
+    def __init__(self, work: Work | None, refuses_first: bool = False) -> None:
         self.work = work
+        self.refuses_first = refuses_first
         self.result: Any = None
         self.error: BaseException | None = None
         self.crew: list[_Member] = []
         self.is_taken = self.commits = self.committed = self.done = False
-        self.turn = threading.Lock()
-        self.turn.acquire()
+        self.turn: threading.Lock | None = None
 
     def wake(self) -> None:
+        if self.turn is None:
+            # It was interrupted before it could wait.
+            return
         try:
             self.turn.release()
         except RuntimeError:
@@ -51,9 +71,9 @@ class _Member:
 
 
 class GroupCommit:
-    """Runs members in order of arrival. `begin` starts a write transaction, `nest` one inside it, `explain` its errors.
+    """`begin` starts a write transaction, `nest` one inside it, `explain` tells the meaning of its errors.
 
-    The leader is always the member at the front of the queue; it and its crew stay there until their round is over.
+    The leader is in the queue, and so is its crew, until their round is over: they are the front of it.
     """
 
     def __init__(
@@ -65,10 +85,16 @@ class GroupCommit:
         self._queue: deque[_Member] = deque()
         self._state = threading.Lock()
         self._leader: _Member | None = None
+        self._gatherer: _Member | None = None
+        self._expected = 1
+        self._patience = 0.0
 
-    def run(self, work: Work) -> Any:
-        """The result of `work`, durable; or its error, with nothing of it kept."""
-        member = _Member(work)
+    def run(self, work: Work, refuses_first: bool = False) -> Any:
+        """The result of `work`, durable; or its error, with nothing of it kept.
+
+        With `refuses_first`, an error of ours (but for StoreError) means that `work` has written nothing.
+        """
+        member = _Member(work, refuses_first)
         try:
             self._wait(member)
             if not member.done:
@@ -96,13 +122,41 @@ class GroupCommit:
         return result
 
     def _wait(self, member: _Member) -> None:
-        """Return when the member is done, or at the front and leading."""
+        """Return when the member is done, or in the queue and leading."""
         with self._state:
-            self._queue.append(member)
-            if self._leader is None:
+            # An interrupt comes behind a call: then the member is leading and in the queue, or neither.
+            if self._leader is None and (self._expected < 2 or not self._patience or member.work is None):
                 self._leader = member
+                if member.work is not None:
+                    member.crew = [member]
+                    member.is_taken = True
+                self._queue.append(member)
                 return
-        member.turn.acquire()
+            if self._gatherer is not None and len(self._queue) + 1 >= self._expected and member.work is not None:
+                self._leader = member
+                self._gatherer = None
+                self._queue.appendleft(member)
+                return
+            member.turn = turn = threading.Lock()
+            turn.acquire()
+            if self._leader is None:
+                self._leader = self._gatherer = member
+            self._queue.append(member)
+        if self._gatherer is not member or not self._gather(member, turn):
+            turn.acquire()
+
+    def _gather(self, member: _Member, turn: threading.Lock) -> bool:
+        """Wait for others while they come; False if one of them leads, who will say when the member is done."""
+        size = 1
+        while not turn.acquire(timeout=self._patience):
+            with self._state:
+                if self._leader is not member:
+                    return False
+                if len(self._queue) == size:
+                    self._gatherer = None
+                    return True
+                size = len(self._queue)
+        return True
 
     def _retire(self, member: _Member) -> None:
         """Let its crew go on, and the next leader. A member that another one's round has taken stays in that."""
@@ -118,38 +172,55 @@ class GroupCommit:
             if not member.is_taken and member in self._queue:
                 self._queue.remove(member)
             if self._leader is member:
+                self._gatherer = None
+                self._expected = len(member.crew) + len(self._queue)
                 following = self._queue[0] if self._queue else None
                 if following is not None:
                     following.wake()
                 self._leader = following
 
     def _lead(self, leader: _Member) -> None:
-        with self._state:
-            for member in self._queue:
-                if member.work is None or len(leader.crew) == MAX_MEMBERS:
-                    break
-                leader.crew.append(member)
-                member.is_taken = True
+        if not leader.crew:
+            self._take(leader)
         try:
-            self._round(leader)
+            try:
+                self._round(leader)
+            except _Spoiled:
+                self._round(leader, nesting=True)
         except lmdb.Error as error:
             explained = self._explain(error)
-            for member in leader.crew:
+            for member in {leader, *leader.crew}:
                 member.error = member.error or copy(explained)
         except BaseException as error:  # noqa: BLE001 - `run` raises it
             leader.error = error
         finally:
             self._retire(leader)
 
-    def _round(self, leader: _Member) -> None:
+    def _take(self, leader: _Member) -> None:
+        with self._state:
+            crew = leader.crew
+            for member in islice(self._queue, len(crew), MAX_MEMBERS):
+                if member.work is None:
+                    break
+                crew.append(member)
+                member.is_taken = True
+
+    def _round(self, leader: _Member, *, nesting: bool = False) -> None:
+        crew = leader.crew
         txn = self._begin()
         try:
-            if len(leader.crew) == 1:
+            if len(self._queue) > len(crew):
+                self._take(leader)
+            if len(crew) == 1:
                 assert leader.work is not None
                 leader.result = leader.work(txn)
             else:
-                for member in leader.crew:
-                    self._run_nested(txn, member)
+                for member in crew:
+                    if member.refuses_first and not nesting:
+                        _run_flat(txn, member)
+                    else:
+                        self._run_nested(txn, member)
+            started = perf_counter()
             leader.commits = True
             txn.commit()
         except BaseException as error:
@@ -158,9 +229,12 @@ class GroupCommit:
             txn.abort()
             raise
         leader.committed = True
+        took = perf_counter() - started
+        self._patience = took * PATIENCE if took > DEAR_COMMIT else 0.0
 
     def _run_nested(self, txn: Txn, member: _Member) -> None:
         assert member.work is not None
+        member.error = None
         nested = self._nest(txn)
         try:
             member.result = member.work(nested)
@@ -171,6 +245,18 @@ class GroupCommit:
             member.error = self._explain(error) if isinstance(error, lmdb.Error) else error
         else:
             nested.commit()
+
+
+def _run_flat(txn: Txn, member: _Member) -> None:
+    assert member.work is not None
+    try:
+        member.result = member.work(txn)
+    except ViewkeeperError as error:
+        if isinstance(error, StoreError):
+            raise _Spoiled from error
+        member.error = error
+    except Exception as error:
+        raise _Spoiled from error
 
 
 def _is_open(txn: Txn) -> bool:

@@ -13,10 +13,13 @@ from viewkeeper.model.position import Position
 from viewkeeper.model.rowcodec import RowCodec
 from viewkeeper.model.schema import Column, Table
 from viewkeeper.model.types import Cell, Row
+from viewkeeper.model.view import View
 from viewkeeper.store.blocks import Block, Section
 from viewkeeper.store.catalog import Catalog, Settings
 from viewkeeper.store.folder import Folder
 from viewkeeper.store.scan import ALL, Interval
+from viewkeeper.store.viewcatalog import ViewCatalog
+from viewkeeper.store.viewstore import ViewStore
 from viewkeeper.store.writes import Merge, Remove, Replace, WriteSet
 
 if TYPE_CHECKING:
@@ -52,6 +55,10 @@ class Snapshot(Protocol):
     def scan(
         self, codec: RowCodec, interval: Interval, *, limit: int | None = None, reverse: bool = False
     ) -> Iterator[list[Row]]: ...
+
+    def scan_keyed(
+        self, codec: RowCodec, interval: Interval, *, limit: int | None = None, reverse: bool = False
+    ) -> Iterator[list[tuple[bytes, Row]]]: ...
 
 
 class StoreTransaction(Protocol):
@@ -90,6 +97,14 @@ class Store(Protocol):
     @property
     def folder(self) -> Folder: ...
 
+    @property
+    def view_tables(self) -> ViewStore:
+        """What is stored of views, and how far they are."""
+
+    @property
+    def view_catalog(self) -> ViewCatalog:
+        """Which views there are."""
+
     def catalog(self) -> Catalog: ...
 
     def create_table(self, table: Table) -> Table: ...
@@ -108,13 +123,15 @@ class Store(Protocol):
 
     def oldest(self) -> Position: ...
 
-    def get(self, name: str, key: tuple[Any, ...]) -> tuple[RowCodec, Row | None]: ...
+    def get(self, name: str, key: tuple[Any, ...]) -> tuple[RowCodec, Row | None] | View: ...
 
     def snapshot(self, at: Position | None = None) -> Snapshot: ...
 
     def transaction(self) -> StoreTransaction: ...
 
     def put(self, codec: RowCodec, cells: dict[int, Cell], *, insert: bool = False) -> Position: ...
+
+    def put_row(self, name: str, row: Mapping[str, Any], *, insert: bool = False) -> Position: ...
 
     def commit(self, writes: WriteSet) -> Position: ...
 
@@ -131,6 +148,12 @@ class Store(Protocol):
     def blocks(
         self, lower: Position, upper: Position | None = None, tables: frozenset[int] | None = None, most: int = 1000
     ) -> list[Block]: ...
+
+    def transaction_before(self, offset: int) -> tuple[int, int] | None: ...
+
+    def committed_behind(self, offset: int) -> int | None: ...
+
+    def boundary(self, lower: int, most: int) -> int: ...
 
     def pin(self, position: Position, *, seconds: float, holder: str) -> bytes: ...
 

@@ -1,8 +1,9 @@
-"""The janitor: truncates the log, empties what was dropped, frees what dead processes held.
+"""The janitor: truncates the log and the feeds of views, empties what was dropped, frees what dead processes held.
 
 The log is kept from the least of: the watermarks of all groups, the pins that have not run out, and the first change
 younger than the retention. The views environment is made durable first: a watermark that could still be lost in a
-power cut must not have let go of the changes behind it. Every write transaction here is short.
+power cut must not have let go of the changes behind it. Every write transaction here is short. The feed of a view is
+kept as far back as the log: whoever reads one at a position that the log reaches back to finds all that came later.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ class Cleaned:
 
     oldest: int
     blocks: int
+    feeds: int
     rows: int
     readers: int
 
@@ -45,11 +47,12 @@ def clean(store: EmbeddedStore) -> Cleaned:
     """One round, to its end."""
     readers = store.base.check_readers() + store.views.check_readers()
     removed_blocks = _truncate(store)
-    removed_rows = _empty(store)
     txn, _ = store.begin_read()
     with txn:
         oldest = log.oldest(txn, store.log_db)
-    return Cleaned(oldest=oldest, blocks=removed_blocks, rows=removed_rows, readers=readers)
+    removed_feeds = _truncate_feeds(store, oldest)
+    removed_rows = _empty(store)
+    return Cleaned(oldest=oldest, blocks=removed_blocks, feeds=removed_feeds, rows=removed_rows, readers=readers)
 
 
 def horizon(store: EmbeddedStore) -> int:
@@ -104,6 +107,17 @@ def _remove_blocks(txn: Txn, store: EmbeddedStore, durable: int, cutoff: int) ->
     for key in old:
         txn.delete(key, db=store.log_db)
     return len(old)
+
+
+def _truncate_feeds(store: EmbeddedStore, oldest: int) -> int:
+    """Remove what feeds have from before the log; the log goes first, since it is what readers ask afterwards."""
+    cutoff = time.time_ns() // 1000 - store.catalog().settings.log_retention_ms * 1000
+    total = 0
+    while True:
+        removed = store.view_tables.truncate_feeds(oldest, cutoff, BLOCKS)
+        total += removed
+        if removed < BLOCKS:
+            return total
 
 
 def _empty(store: EmbeddedStore) -> int:

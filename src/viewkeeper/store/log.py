@@ -35,10 +35,77 @@ def last(txn: Txn, log: Database) -> tuple[int, int]:
     return start + changes, committed_at
 
 
+class Tail:
+    """The end of the log in the write transaction under way: looked up once, then moved by each block.
+
+    A nested transaction has a tail of its own, since it may be rolled back.
+    """
+
+    __slots__ = ("_txn", "committed_at", "head")
+
+    def __init__(self) -> None:
+        self._txn: Txn | None = None
+        self.head = self.committed_at = 0
+
+    def find(self, txn: Txn, log: Database) -> int:
+        """The head."""
+        if self._txn is not txn:
+            self.head, self.committed_at = last(txn, log)
+            self._txn = txn
+        return self.head
+
+
 def oldest(txn: Txn, log: Database) -> int:
     """The oldest position that can still be read from."""
     cursor = txn.cursor(db=log)
     return _key.unpack(cursor.key())[0] if cursor.first() else 0
+
+
+def before(txn: Txn, log: Database, position: int) -> tuple[int, int] | None:
+    """Id and commit time of the transaction that ends at a position; None if the log does not have it any more.
+
+    (0, 0) for the position before the first transaction.
+    """
+    if position == 0:
+        return 0, 0
+    cursor = txn.cursor(db=log)
+    found = cursor.prev() if cursor.set_range(_place.pack(position)) else cursor.last()
+    if not found:
+        return None
+    start, changes, committed_at = _key.unpack(cursor.key())
+    if start + changes != position:
+        return None
+    return decode_block(start, changes, committed_at, cursor.value(), lambda _: False).transaction, committed_at
+
+
+def committed_behind(txn: Txn, log: Database, position: int) -> int | None:
+    """The commit time in µs of the first transaction with a change at or behind a position; None if there is none."""
+    cursor = txn.cursor(db=log)
+    if not _seek(cursor, position):
+        return None
+    start, changes, committed_at = _key.unpack(cursor.key())
+    return int(committed_at) if start + changes > position else None
+
+
+def boundary(txn: Txn, log: Database, lower: int, most: int) -> int:
+    """The last transaction boundary with at most `most` changes behind `lower`, or else the first one behind it."""
+    cursor = txn.cursor(db=log)
+    end = lower
+    if not _seek(cursor, lower):
+        return end
+    if cursor.set_range(_place.pack(lower + most)):
+        # A block begins at or behind the place: the boundary is the beginning of the last one that does not pass it.
+        start = _key.unpack(cursor.key())[0]
+        if start > lower + most and cursor.prev():
+            start = _key.unpack(cursor.key())[0]
+            if start <= lower:
+                start += _key.unpack(cursor.key())[1]
+        return max(end, int(start))
+    cursor.last()
+    start, changes, _ = _key.unpack(cursor.key())
+    if start + changes <= lower + most or start <= lower:
+        return int(max(end, start + changes))
+    return int(start)
 
 
 def append(txn: Txn, log: Database, start: int, changes: int, committed_at: int, block: bytes) -> None:

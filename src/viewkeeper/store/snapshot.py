@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 FIRST_SLICE = 64
 LARGEST_SLICE = 4096
+EMPTY = Interval(b"", b"")
 
 
 class EmbeddedSnapshot:
@@ -74,34 +75,13 @@ class EmbeddedSnapshot:
         self, codec: RowCodec, interval: Interval, *, limit: int | None = None, reverse: bool = False
     ) -> Iterator[list[Row]]:
         """The rows of an interval in key order, in lists; never more than `limit` in all."""
-        return self._slices(codec, interval, limit, reverse, self._rows)
+        return slices(interval, limit, lambda rest, count: self._rows(codec, rest, count, reverse))
 
     def scan_keyed(
         self, codec: RowCodec, interval: Interval, *, limit: int | None = None, reverse: bool = False
     ) -> Iterator[list[Keyed]]:
         """As `scan`, with the encoded keys."""
-        return self._slices(codec, interval, limit, reverse, self._keyed)
-
-    def _slices(
-        self,
-        codec: RowCodec,
-        interval: Interval,
-        limit: int | None,
-        reverse: bool,
-        read: Callable[[RowCodec, Interval, int, bool], tuple[list[T], Interval]],
-    ) -> Iterator[list[T]]:
-        rest = interval
-        size = FIRST_SLICE
-        left = limit
-        while not rest.is_empty and (left is None or left > 0):
-            count = size if left is None else min(size, left)
-            items, rest = read(codec, rest, count, reverse)
-            if left is not None:
-                items = items[:left]
-                left -= len(items)
-            if items:
-                yield items
-            size = min(size * 4, LARGEST_SLICE)
+        return slices(interval, limit, lambda rest, count: self._keyed(codec, rest, count, reverse))
 
     @explained
     def _rows(self, codec: RowCodec, interval: Interval, count: int, reverse: bool) -> tuple[list[Row], Interval]:
@@ -110,13 +90,13 @@ class EmbeddedSnapshot:
         if undo is None:
             decode = current.decode
             return [decode(value) for _, value in stored], rest
-        return [row for _, row in _undone(stored, interval, rest, current, undo, reverse)], rest
+        return [row for _, row in undone(stored, interval, rest, current, undo, reverse)], rest
 
     @explained
     def _keyed(self, codec: RowCodec, interval: Interval, count: int, reverse: bool) -> tuple[list[Keyed], Interval]:
         """The same with encoded keys."""
         stored, rest, current, undo = self._slice(codec, interval, count, reverse)
-        return _undone(stored, interval, rest, current, undo, reverse), rest
+        return undone(stored, interval, rest, current, undo, reverse), rest
 
     def _slice(
         self, codec: RowCodec, interval: Interval, count: int, reverse: bool
@@ -128,7 +108,7 @@ class EmbeddedSnapshot:
             undo = self.catch_up(txn, current)
             rows = catalog.databases.tables[current.table.id]
             stored = read_slice(txn, rows, current, interval, count, reverse=reverse)
-        rest = _behind(stored, interval, reverse) if len(stored) == count else Interval(b"", b"")
+        rest = behind(stored, interval, reverse) if len(stored) == count else EMPTY
         return stored, rest, current, undo
 
     def catch_up(self, txn: Txn, codec: RowCodec) -> TableUndo | None:
@@ -160,22 +140,40 @@ class EmbeddedSnapshot:
             )
 
 
-def _undone(
+def slices(
+    interval: Interval, limit: int | None, read: Callable[[Interval, int], tuple[list[T], Interval]]
+) -> Iterator[list[T]]:
+    """An interval by reads of growing size, each of which gives items and the interval that is left."""
+    rest = interval
+    size = FIRST_SLICE
+    left = limit
+    while not rest.is_empty and (left is None or left > 0):
+        count = size if left is None else min(size, left)
+        items, rest = read(rest, count)
+        if left is not None:
+            items = items[:left]
+            left -= len(items)
+        if items:
+            yield items
+        size = min(size * 4, LARGEST_SLICE)
+
+
+def undone(
     stored: list[Item], interval: Interval, rest: Interval, codec: RowCodec, undo: TableUndo | None, reverse: bool
 ) -> list[Keyed]:
     items = [(key, codec.decode(value)) for key, value in stored]
     if undo is None:
         return items
-    return undo.rewrite(items, _covered(interval, rest, reverse), reverse=reverse)
+    return undo.rewrite(items, covered(interval, rest, reverse), reverse=reverse)
 
 
-def _behind(items: list[Item], interval: Interval, reverse: bool) -> Interval:
+def behind(items: list[Item], interval: Interval, reverse: bool) -> Interval:
     """What an interval holds behind its first slice."""
     last = items[-1][0]
     return Interval(interval.lower, last) if reverse else Interval(last + b"\0", interval.upper)
 
 
-def _covered(interval: Interval, rest: Interval, reverse: bool) -> Interval:
+def covered(interval: Interval, rest: Interval, reverse: bool) -> Interval:
     """The part of an interval that a slice has read, `rest` being what it has not."""
     if rest.is_empty:
         return interval

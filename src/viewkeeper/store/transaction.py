@@ -12,10 +12,11 @@ from viewkeeper.errors import Conflict, NotRetained, TransactionOver
 from viewkeeper.model.position import Position
 from viewkeeper.model.rowcodec import RowCodec
 from viewkeeper.model.types import Cell, Row
+from viewkeeper.store.commit import commit_writes
 from viewkeeper.store.environment import Txn, explained
 from viewkeeper.store.scan import Interval
 from viewkeeper.store.snapshot import EmbeddedSnapshot
-from viewkeeper.store.writes import Merge, Remove, Replace, Write, WriteSet, commit_writes, key_exists
+from viewkeeper.store.writes import Merge, Remove, Replace, Write, WriteSet, key_exists
 
 if TYPE_CHECKING:
     from viewkeeper.store.embedded import EmbeddedStore
@@ -106,7 +107,7 @@ class EmbeddedTransaction:
             txn, _ = self._store.begin_read()
             with txn:
                 self._validate(txn)
-            position = self._store.position(self._store.write(self._commit))
+            position = self._store.position(self._store.write(self._commit, refuses_first=True))
         self._over = "committed"
         return position
 

@@ -9,12 +9,14 @@ changed since a position, and nothing that a writer can take away while the log 
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Iterable
 
 from viewkeeper.errors import NotRetained
 from viewkeeper.model.position import Position
 from viewkeeper.model.rowcodec import RowCodec
 from viewkeeper.model.types import Row
 from viewkeeper.store import log
+from viewkeeper.store.blocks import Block
 from viewkeeper.store.environment import Database, Txn
 from viewkeeper.store.scan import Interval
 
@@ -40,13 +42,15 @@ class TableUndo:
         self._widen(len(codec.names))
         # A reader whose transaction is older than what was taken in already loses nothing: a key that changed behind
         # its transaction has, in it, the very row that is kept here.
-        if self.upto >= head:
-            return
-        table = codec.table.id
+        if self.upto < head:
+            self.take(log.read(txn, log_db, self.upto, head, codec.table.id.__eq__), codec, head)
+
+    def take(self, blocks: Iterable[Block], codec: RowCodec, upto: int) -> None:
+        """Take in the sections of these blocks, which are all there is of the table up to `upto`."""
         encode = codec.key.encode
         before = self.before
         fresh: list[bytes] = []
-        for block in log.read(txn, log_db, self.upto, head, table.__eq__):
+        for block in blocks:
             for section in block.sections:
                 for old, new in section.pairs(codec):
                     row = new if old is None else old
@@ -55,7 +59,7 @@ class TableUndo:
                     if key not in before:
                         before[key] = old
                         fresh.append(key)
-        self.upto = head
+        self.upto = upto
         # A new list each time: other threads may be looking at the one before.
         self.keys = sorted(self.keys + fresh)
 

@@ -10,6 +10,7 @@ The changes that it makes to a view are kept as a block: the view's feed, its un
 from __future__ import annotations
 
 import struct
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import TracebackType
@@ -17,18 +18,22 @@ from typing import TYPE_CHECKING, Self
 
 from viewkeeper.errors import Outrun, ViewNotReady
 from viewkeeper.model.rowcodec import RowCodec
-from viewkeeper.store import groups
+from viewkeeper.store import groups, notes
 from viewkeeper.store.blocks import Block, RawChange, decode_block, encode_block, encode_section
 from viewkeeper.store.environment import Database, Txn, explained
-from viewkeeper.store.groups import GroupState
+from viewkeeper.store.groups import GroupState, ObjectState
 from viewkeeper.store.keyspace import stored_key
 from viewkeeper.store.scan import Interval, Item, read_slice
+from viewkeeper.store.viewrepair import Repair, by_object, now, write_rows
 
 if TYPE_CHECKING:
     from viewkeeper.store.embedded import EmbeddedStore
+    from viewkeeper.store.viewsnapshot import ViewSnapshot
 
 FEED = b"feed"
-NAMES = (groups.NAME, groups.OBJECTS, groups.SLOTS, FEED)
+NAMES = (groups.NAME, groups.OBJECTS, groups.SLOTS, FEED, notes.NAME)
+FEED_BLOCKS = 64
+"""Blocks of a feed that are read in one transaction."""
 _feed = struct.Struct(">IQQq")
 _object = struct.Struct(">I")
 
@@ -42,9 +47,22 @@ class ObjectChanges:
     has_feed: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """By how much the counters of an object grow; see ObjectState."""
+
+    errors: int = 0
+    late: int = 0
+    extra: int = 0
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Apply:
-    """A batch of one group: from `lower`, which must be its watermark, to `upper`, a transaction boundary."""
+    """A batch of one group: from `lower`, which must be its watermark, to `upper`, a transaction boundary.
+
+    `transaction` and `committed_at` are those of the last transaction before `upper`. For a step of a fill, `lower` and
+    `upper` are both the watermark, and `fill` is where the fill stood and where it stands then (None: it is whole).
+    """
 
     group: int
     generation: int
@@ -53,21 +71,29 @@ class Apply:
     transaction: int
     committed_at: int
     objects: Mapping[int, ObjectChanges]
+    counted: Mapping[int, Counted] = field(default_factory=dict)
+    fill: tuple[bytes, bytes | None] | None = None
+    holder: str = ""
 
 
 class ViewReading:
     """Reads of several objects in one transaction, hence all at their groups' watermarks of one moment."""
 
-    def __init__(self, txn: Txn, groups_db: Database, places: dict[int, tuple[int, Database]]) -> None:
+    def __init__(self, txn: Txn, groups_db: Database, places: dict[int, tuple[ObjectState, Database]]) -> None:
         self._txn = txn
         self._groups_db = groups_db
         self._places = places
+        self.asked: dict[int, tuple[object, object]] = {}
+        """What a reader of a slot asked for and got; for the next one that shares the slot."""
 
     def group(self, number: int) -> GroupState:
         """The state of the group that an object belongs to."""
-        state = groups.get_group(self._txn, self._groups_db, self._places[number][0])
+        state = groups.get_group(self._txn, self._groups_db, self._places[number][0].group)
         assert state is not None
         return state
+
+    def object(self, number: int) -> ObjectState:
+        return self._places[number][0]
 
     def get(self, number: int, key: bytes) -> bytes | None:
         return self._txn.get(stored_key(key), db=self._places[number][1])
@@ -79,8 +105,14 @@ class ViewReading:
     def slice(self, codec: RowCodec, interval: Interval, count: int, *, reverse: bool = False) -> list[Item]:
         return read_slice(self._txn, self._places[codec.table.id][1], codec, interval, count, reverse=reverse)
 
+    def stored(self, number: int) -> Iterator[Item]:
+        """All of an object by stored key, in the order of these, which is not quite that of the keys."""
+        return self._txn.cursor(db=self._places[number][1]).iternext()
+
     def rows(self, number: int) -> int:
-        return int(self._txn.stat(self._places[number][1])["entries"])
+        """The rows of an object, each as often as it weighs."""
+        place, db = self._places[number]
+        return int(self._txn.stat(db)["entries"]) + place.extra
 
     def __enter__(self) -> Self:
         return self
@@ -97,99 +129,252 @@ class ViewStore:
     def __init__(self, store: EmbeddedStore) -> None:
         self._store = store
         self._env = store.views
-        self.groups_db, self.objects_db, self.slots_db, self.feed_db = map(self._env.database, NAMES)
+        self.groups_db, self.objects_db, self.slots_db, self.feed_db, self.notes_db = map(self._env.database, NAMES)
 
+    @explained
     def groups(self) -> dict[int, GroupState]:
         with self._env.begin() as txn:
             return groups.groups(txn, self.groups_db)
 
-    def group_of(self, number: int) -> int | None:
-        """The group of an object; None if it has not been filled yet."""
+    @explained
+    def objects(self) -> tuple[dict[int, GroupState], dict[int, ObjectState]]:
+        """All groups and all objects, at one moment."""
         with self._env.begin() as txn:
-            found = groups.get_object(txn, self.objects_db, number)
-        return None if found is None else found[0]
+            return groups.groups(txn, self.groups_db), groups.objects(txn, self.objects_db)
 
     @explained
-    def reading(self, objects: Sequence[int]) -> ViewReading:
-        """Open these objects for reading; ViewNotReady if one has not been filled yet."""
+    def group_of(self, number: int) -> int | None:
+        """The group of an object; None if it has not been made yet."""
+        with self._env.begin() as txn:
+            found = groups.get_object(txn, self.objects_db, number)
+        return None if found is None else found.group
+
+    @explained
+    def standing(self, number: int) -> tuple[ObjectState, GroupState] | None:
+        """An object and its group; None if it has not been made yet."""
+        with self._env.begin() as txn:
+            found = groups.get_object(txn, self.objects_db, number)
+            state = None if found is None else groups.get_group(txn, self.groups_db, found.group)
+        return None if found is None or state is None else (found, state)
+
+    @explained
+    def get_row(self, number: int, key: bytes) -> bytes | None:
+        """The encoded row of a key as it is now; ViewNotReady if the object is not whole yet."""
+        handles = self._env.handles
+        with self._env.begin() as txn:
+            slot = groups.whole_slot(txn, self.objects_db, self.groups_db, number)
+            handle = None if slot is None else handles.get(_name(slot))
+            if handle is not None:
+                return txn.get(stored_key(key), db=handle)
+        with self.reading([number]) as reading:
+            return reading.get(number, key)
+
+    @explained
+    def reading(self, objects: Sequence[int], *, filling: bool = False) -> ViewReading:
+        """Open these objects for reading; ViewNotReady if one is not whole yet, unless `filling`."""
         while True:
+            # A transaction can only use handles that were opened before it began.
+            handles = self._env.handles
             txn = self._env.begin()
-            places: dict[int, tuple[int, Database]] = {}
+            places: dict[int, tuple[ObjectState, Database]] = {}
             unopened: list[int] = []
-            for number in objects:
-                found = groups.get_object(txn, self.objects_db, number)
-                if found is None:
-                    txn.abort()
-                    raise ViewNotReady(
-                        "the view has not been filled yet",
-                        hint="Run maintenance (db.maintain() or viewkeeper maintain), or read with wait=True.",
-                    )
-                handle = self._env.opened(_name(found[1]))
-                if handle is None:
-                    unopened.append(found[1])
-                else:
-                    places[number] = (found[0], handle)
+            try:
+                for number in objects:
+                    found = groups.get_object(txn, self.objects_db, number)
+                    state = None if found is None else groups.get_group(txn, self.groups_db, found.group)
+                    if found is None or state is None or (state.filled is not None and not filling):
+                        raise ViewNotReady(
+                            "the view has not been filled yet",
+                            hint="Run maintenance (db.maintain() or viewkeeper maintain), or read with wait=True.",
+                        )
+                    handle = handles.get(_name(found.slot))
+                    if handle is None:
+                        unopened.append(found.slot)
+                    else:
+                        places[number] = (found, handle)
+            except BaseException:
+                txn.abort()
+                raise
             if not unopened:
                 return ViewReading(txn, self.groups_db, places)
-            # A transaction can only use handles that were opened before it began.
             txn.abort()
             with self._store.naming:
                 for slot in unopened:
                     self._env.database(_name(slot))
 
+    def as_of(self, codec: RowCodec, offset: int) -> ViewSnapshot:
+        """A view as it was at a watermark that its group has had."""
+        from viewkeeper.store.viewsnapshot import ViewSnapshot
+
+        return ViewSnapshot(self._store, codec.table.id, codec, offset)
+
     @explained
-    def create_group(self, group: int, objects: Sequence[int], watermark: int, transaction: int) -> GroupState:
-        """A new group of empty objects."""
-        state = GroupState(1, watermark, transaction, tuple(objects))
+    def create_group(
+        self,
+        group: int,
+        objects: Sequence[int],
+        watermark: int,
+        transaction: int,
+        committed_at: int = 0,
+        *,
+        filled: bytes | None = None,
+    ) -> GroupState:
+        """A new group of empty objects; with `filled`, they are to be filled as of `watermark`.
+
+        Outrun, with nothing done, if one of the objects is there already.
+        """
+        state = GroupState(1, watermark, transaction, tuple(objects), committed_at, filled)
         with self._store.naming, self._env.begin(write=True) as txn:
+            if any(groups.get_object(txn, self.objects_db, number) is not None for number in objects):
+                raise Outrun("the view is being filled by another process", hint="Wait for it.")
             for number in objects:
                 slot = groups.take_slot(txn, self.slots_db)
                 self._env.database(_name(slot), txn)
-                groups.set_object(txn, self.objects_db, number, group, slot)
+                groups.set_object(txn, self.objects_db, number, ObjectState(group, slot, born=watermark))
             groups.set_group(txn, self.groups_db, group, state)
         return state
 
     @explained
     def drop_objects(self, objects: Sequence[int]) -> None:
-        """Forget objects; a group goes with its last one."""
+        """Forget objects; a group goes with its last one, and rows with the last object that shares them."""
         with self._store.naming, self._env.begin(write=True) as txn:
             for number in objects:
                 found = groups.get_object(txn, self.objects_db, number)
                 if found is None:
                     continue
-                group, slot = found
-                txn.drop(self._env.database(_name(slot), txn), delete=False)
-                groups.free_slot(txn, self.slots_db, slot)
                 groups.remove_object(txn, self.objects_db, number)
+                self._free(txn, found.slot)
                 _remove_feed(txn, self.feed_db, number)
-                state = groups.get_group(txn, self.groups_db, group)
+                notes.remove_note(txn, self.notes_db, number)
+                state = groups.get_group(txn, self.groups_db, found.group)
                 if state is None:
                     continue
                 left = tuple(other for other in state.objects if other != number)
                 if left:
                     changed = replace(state, objects=left, generation=state.generation + 1)
-                    groups.set_group(txn, self.groups_db, group, changed)
+                    groups.set_group(txn, self.groups_db, found.group, changed)
                 else:
-                    groups.remove_group(txn, self.groups_db, group)
+                    groups.remove_group(txn, self.groups_db, found.group)
+
+    def _free(self, txn: Txn, slot: int) -> None:
+        """Empty a slot that no object has any more."""
+        if all(state.slot != slot for state in groups.objects(txn, self.objects_db).values()):
+            txn.drop(self._env.database(_name(slot), txn), delete=False)
+            groups.free_slot(txn, self.slots_db, slot)
+
+    @explained
+    def merge(self, known: Mapping[int, GroupState], shared: Mapping[int, int]) -> bool:
+        """Make one group of several that stand at one watermark; False, with nothing done, if one moved or is claimed.
+
+        The lowest id stays. `shared`: objects that from now on share the rows of another, with which theirs are equal.
+        """
+        kept = min(known)
+        if any(state.holder and state.deadline > time.time_ns() // 1000 for state in known.values()):
+            return False
+        with self._store.naming, self._env.begin(write=True) as txn:
+            for group, state in known.items():
+                if groups.get_group(txn, self.groups_db, group) != state:
+                    return False
+            if len({state.watermark for state in known.values()}) > 1:
+                return False
+            for number, other in shared.items():
+                found = groups.get_object(txn, self.objects_db, number)
+                target = groups.get_object(txn, self.objects_db, other)
+                if found is None or target is None or found.slot == target.slot:
+                    continue
+                groups.set_object(txn, self.objects_db, number, replace(found, slot=target.slot))
+                self._free(txn, found.slot)
+            members = tuple(number for group in sorted(known) for number in known[group].objects)
+            for number in members:
+                found = groups.get_object(txn, self.objects_db, number)
+                assert found is not None
+                groups.set_object(txn, self.objects_db, number, replace(found, group=kept))
+            for group in known:
+                groups.remove_group(txn, self.groups_db, group)
+            generation = max(state.generation for state in known.values()) + 1
+            merged = replace(known[kept], generation=generation, objects=members, holder="", deadline=0)
+            groups.set_group(txn, self.groups_db, kept, merged)
+        return True
+
+    @explained
+    def claim(self, group: int, holder: str, seconds: float) -> bool:
+        """Keep others from applying to a group for a while; False if another holds it."""
+        now = time.time_ns() // 1000
+        with self._env.begin(write=True) as txn:
+            state = groups.get_group(txn, self.groups_db, group)
+            if state is None or (state.holder not in ("", holder) and state.deadline > now):
+                return False
+            claimed = replace(state, holder=holder, deadline=now + int(seconds * 1e6))
+            groups.set_group(txn, self.groups_db, group, claimed)
+        return True
+
+    @explained
+    def release(self, group: int, holder: str) -> None:
+        with self._env.begin(write=True) as txn:
+            state = groups.get_group(txn, self.groups_db, group)
+            if state is not None and state.holder == holder:
+                groups.set_group(txn, self.groups_db, group, replace(state, holder="", deadline=0))
 
     @explained
     def apply(self, batch: Apply) -> GroupState:
         """Fold a batch in and move the watermark; Outrun, with nothing done, if the group has moved meanwhile."""
         with self._env.begin(write=True) as txn:
-            state = groups.get_group(txn, self.groups_db, batch.group)
-            if state is None or (state.generation, state.watermark) != (batch.generation, batch.lower):
-                raise Outrun(
-                    "the group has moved since the batch was begun", hint="Compute it again from its watermark."
-                )
-            for number, changes in batch.objects.items():
-                self._write(txn, number, changes, batch)
-            moved = replace(state, watermark=batch.upper, transaction=batch.transaction)
-            groups.set_group(txn, self.groups_db, batch.group, moved)
-            return moved
+            return self._apply(txn, batch)
+
+    @explained
+    def apply_all(self, batches: Sequence[Apply]) -> list[GroupState | Outrun]:
+        """Apply the batches of several groups in one transaction; those whose group has moved are left out."""
+        done: list[GroupState | Outrun] = []
+        with self._env.begin(write=True) as txn:
+            for batch in batches:
+                try:
+                    done.append(self._apply(txn, batch))
+                except Outrun as outrun:
+                    done.append(outrun)
+        return done
+
+    def _apply(self, txn: Txn, batch: Apply) -> GroupState:
+        # Whatever is refused is refused before anything is written.
+        state = self._checked(groups.get_group(txn, self.groups_db, batch.group), batch)
+        for number, changes in batch.objects.items():
+            self._write(txn, number, changes, batch)
+        for number, counted in batch.counted.items():
+            self._count(txn, number, counted)
+        moved = replace(state, watermark=batch.upper, transaction=batch.transaction, committed_at=batch.committed_at)
+        if batch.fill is not None:
+            moved = replace(moved, filled=batch.fill[1])
+        if state.holder == batch.holder:
+            moved = replace(moved, holder="", deadline=0)
+        groups.set_group(txn, self.groups_db, batch.group, moved)
+        return moved
+
+    def _checked(self, state: GroupState | None, batch: Apply) -> GroupState:
+        filled = None if batch.fill is None else batch.fill[0]
+        if (
+            state is None
+            or (state.generation, state.watermark) != (batch.generation, batch.lower)
+            or state.filled != filled
+        ):
+            raise Outrun("the group has moved since the batch was begun", hint="Compute it again from its watermark.")
+        if state.holder not in ("", batch.holder) and state.deadline > time.time_ns() // 1000:
+            raise Outrun("another maintainer has claimed the group", hint="Wait for it.")
+        return state
+
+    def _count(self, txn: Txn, number: int, counted: Counted) -> None:
+        found = groups.get_object(txn, self.objects_db, number)
+        assert found is not None
+        changed = replace(
+            found,
+            errors=found.errors + counted.errors,
+            late=found.late + counted.late,
+            extra=found.extra + counted.extra,
+        )
+        if changed != found:
+            groups.set_object(txn, self.objects_db, number, changed)
 
     def _write(self, txn: Txn, number: int, changes: ObjectChanges, batch: Apply) -> None:
         found = groups.get_object(txn, self.objects_db, number)
-        db = None if found is None else self._env.opened(_name(found[1]))
+        db = None if found is None else self._env.opened(_name(found.slot))
         assert db is not None
         puts: list[Item] = []
         for key, (_, after) in changes.changes.items():
@@ -201,22 +386,111 @@ class ViewStore:
             # Sorted keys go to neighbouring pages, which is what a B-tree likes.
             puts.sort()
             txn.cursor(db=db).putmulti(puts)
-        if changes.has_feed and changes.changes:
+        if changes.has_feed and changes.changes and batch.fill is None:
             section = encode_section(changes.codec, list(changes.changes.values()))
             key = _feed.pack(number, batch.upper, batch.lower, batch.committed_at)
             txn.put(key, encode_block(batch.transaction, [section]), db=self.feed_db)
 
-    def feed(self, number: int, since: int, upto: int | None = None) -> Iterator[tuple[int, Block]]:
-        """The changes of a view that were applied behind `since` and not behind `upto`, with the upper end of each."""
+    @explained
+    def repair(self, repair: Repair) -> GroupState:
+        """Write what a comparison found, all or nothing; the claim stays. Outrun if the group has moved meanwhile."""
+        with self._env.begin(write=True) as txn:
+            state = repair.checked(groups.get_group(txn, self.groups_db, repair.group))
+            for number, rows in by_object(repair.rows):
+                found = groups.get_object(txn, self.objects_db, number)
+                db = None if found is None else self._env.opened(_name(found.slot))
+                assert db is not None
+                write_rows(txn, db, rows)
+            for number, (codec, changes) in repair.told.items():
+                key = _feed.pack(number, state.watermark, state.watermark, now())
+                txn.put(key, encode_block(state.transaction, [encode_section(codec, changes)]), db=self.feed_db)
+            for number, counted in repair.counted.items():
+                self._count(txn, number, counted)
+            mended = replace(state, generation=state.generation + 1)
+            groups.set_group(txn, self.groups_db, repair.group, mended)
+        return mended
+
+    @explained
+    def feed(
+        self, number: int, since: int, upto: int | None = None, *, repaired_since: int | None = None
+    ) -> list[tuple[int, Block]]:
+        """The changes of a view that were applied behind `since` and not behind `upto`, with the upper end of each.
+
+        With `repaired_since`, first the repairs at `since` itself that were made behind that moment (µs): whoever
+        follows a view and has reached its watermark would miss them.
+
+        The first FEED_BLOCKS of them, or a few more. A repair is a change that begins and ends at one position.
+        """
+        found: list[tuple[int, Block]] = []
         with self._env.begin() as txn:
             cursor = txn.cursor(db=self.feed_db)
-            if not cursor.set_range(_feed.pack(number, since + 1, 0, -(1 << 63))[:12]):
-                return
+            start = _feed.pack(number, since + 1, 0, 0)[:12]
+            if repaired_since is not None:
+                start = _feed.pack(number, since, since, repaired_since + 1)
+            if not cursor.set_range(start):
+                return found
             for key in cursor.iternext(keys=True, values=False):
                 owner, upper, lower, committed_at = _feed.unpack(key)
-                if owner != number or (upto is not None and upper > upto):
-                    return
-                yield upper, decode_block(lower, upper - lower, committed_at, cursor.value())
+                # Never cut between an apply and a repair that ends where it does: the next read begins behind both.
+                whole = len(found) >= FEED_BLOCKS and upper != found[-1][0]
+                if owner != number or (upto is not None and upper > upto) or whole:
+                    break
+                found.append((upper, decode_block(lower, upper - lower, committed_at, cursor.value())))
+        return found
+
+    def feed_between(self, number: int, since: int, upto: int | None = None) -> Iterator[tuple[int, Block]]:
+        """All of a feed, in transactions of FEED_BLOCKS."""
+        while blocks := self.feed(number, since, upto):
+            yield from blocks
+            since = blocks[-1][0]
+
+    @explained
+    def truncate_feeds(self, keep: int, committed_before: int, most: int) -> int:
+        """Remove up to `most` blocks of feeds that end at or before `keep` and are older than a moment (µs)."""
+        removed = 0
+        with self._env.begin(write=True) as txn:
+            cursor = txn.cursor(db=self.feed_db)
+            found = cursor.first()
+            while found and removed < most:
+                number, upper, _, committed_at = _feed.unpack(cursor.key())
+                if upper <= keep and committed_at < committed_before:
+                    found = cursor.delete() and bool(cursor.key())
+                    removed += 1
+                else:
+                    # Blocks of one object are in order: what follows is younger.
+                    found = cursor.set_range(_object.pack(number + 1))
+        return removed
+
+    @explained
+    def oldest_feed(self, number: int) -> int | None:
+        """Where the first block that is kept of a view's feed begins; None if there is none."""
+        with self._env.begin() as txn:
+            cursor = txn.cursor(db=self.feed_db)
+            if not cursor.set_range(_object.pack(number)) or not cursor.key().startswith(_object.pack(number)):
+                return None
+            lower: int = _feed.unpack(cursor.key())[2]
+            return lower
+
+    @explained
+    def note(self, number: int, **changed: object) -> notes.Note:
+        """Change some of what is noted of a view; the note as it is then."""
+        with self._env.begin(write=True) as txn:
+            note = replace(notes.get_note(txn, self.notes_db, number), **changed)  # type: ignore[arg-type]
+            notes.set_note(txn, self.notes_db, number, note)
+        return note
+
+    @explained
+    def note_all(self, changed: Mapping[int, Mapping[str, object]]) -> None:
+        """Change some of what is noted of several views, in one transaction."""
+        with self._env.begin(write=True) as txn:
+            for number, fields in changed.items():
+                note = replace(notes.get_note(txn, self.notes_db, number), **fields)  # type: ignore[arg-type]
+                notes.set_note(txn, self.notes_db, number, note)
+
+    @explained
+    def notes(self) -> dict[int, notes.Note]:
+        with self._env.begin() as txn:
+            return notes.notes(txn, self.notes_db)
 
 
 def _name(slot: int) -> bytes:

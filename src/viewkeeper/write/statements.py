@@ -6,12 +6,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TypeVar, assert_never
 
-from viewkeeper.errors import Conflict, TableDropped, TableExists, TooManyRows, UnknownTable, Unsupported
+from viewkeeper.errors import Conflict, TableDropped, TableExists, TooManyRows, UnknownTable
 from viewkeeper.model.position import Position
 from viewkeeper.model.rowcodec import RowCodec
 from viewkeeper.model.types import Row
-from viewkeeper.read.bykey import is_full_key, range_interval, select
-from viewkeeper.read.rows import ReadMeta, Rows
+from viewkeeper.read.bykey import is_full_key, range_interval
+from viewkeeper.read.now import select_now
+from viewkeeper.read.rows import Rows
 from viewkeeper.sql.statements import (
     AddColumn,
     AlterView,
@@ -67,11 +68,13 @@ def run_statement(store: Store, catalog: Catalog, statement: Statement) -> Outco
         case Delete():
             return _delete(store, catalog, statement)
         case Select():
-            snapshot = store.snapshot()
-            meta = ReadMeta(path="table", position=snapshot.position)
-            return select(snapshot, catalog.codec(statement.table), statement, meta)
+            return select_now(store, catalog, statement)
         case CreateView() | DropView() | AlterView():
-            raise Unsupported("views are not kept yet", hint="This version has tables; views come with the next one.")
+            # Programs of views take as long to import as everything else together.
+            from viewkeeper.write.views import run_view_statement
+
+            run_view_statement(store, catalog, statement)
+            return Outcome(rows=0, position=store.head())
     assert_never(statement)
 
 

@@ -7,7 +7,7 @@ what the row executor would have evaluated.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import assert_never
+from typing import Protocol, assert_never
 
 from pyspark.sql import Column
 from pyspark.sql import functions as sf
@@ -31,10 +31,16 @@ def failed(expr: Expr, inputs: Sequence[Column]) -> Column | None:
     return Translation(inputs).failed(expr)
 
 
+class Inputs(Protocol):
+    """The columns that `Input` speaks of."""
+
+    def __getitem__(self, index: int, /) -> Column: ...
+
+
 class Translation:
     """Columns and failures of any number of expressions over the same input."""
 
-    def __init__(self, inputs: Sequence[Column]) -> None:
+    def __init__(self, inputs: Inputs) -> None:
         self._inputs = inputs
         # By identity: constants that are equal, such as 0.0 and -0.0, need not be the same.
         self._columns: dict[int, tuple[Expr, Column]] = {}

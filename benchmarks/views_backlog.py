@@ -1,0 +1,114 @@
+"""How fast is a backlog eaten, from the log to the applied view?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import viewkeeper as vk
+from benchmarks.events import DDL, ENDS, SELECTION, SUMS, events, mixed, write
+from benchmarks.harness import Figure, note, rate, scratch
+from viewkeeper.pipeline.session import SparkSource
+
+ROWS = 500_000
+CHANGES = 1_000_000
+MANY = 50
+
+
+def run() -> Iterator[Figure]:
+    spark = SparkSource(master="local[2]")
+    try:
+        warm(spark)
+        yield from backlog(spark)
+        yield singles(spark)
+    finally:
+        spark.stop()
+
+
+def warm(spark: SparkSource) -> None:
+    """Start Spark and let its compilers see the work, as they have in a maintainer that has run for a while."""
+    with scratch() as folder, vk.open(folder / "db", durability="os") as db:
+        db.execute(DDL)
+        db.load("Events", events(0, 60_000))
+        make(db)
+        for _ in range(3):
+            write(db, mixed(60_000, 60_000, 1000))
+            for name in ("sums", "ends", "selection", "by_cost"):
+                db.maintain(views=[name], spark=spark)
+
+
+def make(db: vk.Database) -> None:
+    for name, query in (("sums", SUMS), ("ends", ENDS), ("selection", SELECTION)):
+        db.execute(f"CREATE MATERIALIZED VIEW {name} AS {query}")
+    db.execute("CREATE INDEX by_cost ON Events (Cost DESC) INCLUDE (ProdID)")
+
+
+def many(db: vk.Database) -> list[str]:
+    """Fifty different aggregates of one table."""
+    names = []
+    for number in range(MANY):
+        group = ("ProdID", "ShopID", "Type", "ProdID, Type", "ShopID, Type")[number % 5]
+        name = f"many{number}"
+        db.execute(
+            f"CREATE MATERIALIZED VIEW {name} AS SELECT {group}, COUNT(*) AS n, SUM(Cost + {number}) AS total"
+            f" FROM Events GROUP BY {group}"
+        )
+        names.append(name)
+    return names
+
+
+def backlog(spark: SparkSource) -> Iterator[Figure]:
+    with scratch() as folder, vk.open(folder / "db", durability="os") as db:
+        db.execute(DDL)
+        db.load("Events", events(0, ROWS))
+        make(db)
+        names = many(db)
+        db.maintain(spark=spark)
+        note("writing the backlog")
+        write(db, mixed(CHANGES, ROWS, 1000))
+        one = _eaten(db, spark, ["sums"])
+        yield _figure("COUNT and SUM over 1,000 groups, transactions of 1,000", one, 300_000)
+        for name, what in (("ends", "MIN and MAX"), ("by_cost", "index"), ("selection", "selection")):
+            yield _figure(f"{what}, transactions of 1,000", _eaten(db, spark, [name]), 80_000)
+        all_of_them = _eaten(db, spark, names)
+        yield Figure(
+            question=f"{MANY} aggregate views over the same backlog, against one",
+            ours=f"{CHANGES / all_of_them:.1f} s",
+            reference=f"{CHANGES / one:.1f} s",
+            ratio=one / all_of_them,
+            target="at most 6.00",
+            met=one / all_of_them <= 6,
+        )
+
+
+def singles(spark: SparkSource) -> Figure:
+    with scratch() as folder, vk.open(folder / "db", durability="os") as db:
+        db.execute(DDL)
+        db.load("Events", events(0, ROWS))
+        make(db)
+        db.maintain(spark=spark)
+        note("writing the backlog, each change a transaction")
+        write(db, mixed(CHANGES, ROWS, 1))
+        return _figure(
+            "COUNT and SUM over 1,000 groups, each change its own transaction", _eaten(db, spark, ["sums"]), 120_000
+        )
+
+
+def _eaten(db: vk.Database, spark: SparkSource, views: list[str]) -> float:
+    """Changes a second."""
+    report = db.maintain(views=views, spark=spark)
+    assert not report.failed, report.failed
+    note(f"{', '.join(views[:3])}: {report}")
+    notes = db._shared.view_tables.notes()
+    note(str(notes[db._shared.catalog().known_view(views[0]).id].batch_seconds))
+    return report.changes / len(views) / report.seconds if len(views) == 1 else CHANGES / report.seconds
+
+
+def _figure(what: str, found: float, wanted: float) -> Figure:
+    return Figure(
+        question=f"{CHANGES:,} mixed changes into a view: {what}",
+        ours=rate(found),
+        reference=rate(wanted),
+        ratio=found / wanted,
+        target="at least 1.00",
+        met=found >= wanted,
+    )

@@ -1,0 +1,137 @@
+"""How stale is a view while writes come, and what do writers notice of its maintenance?"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import viewkeeper as vk
+from benchmarks.events import DDL, SUMS, events, mixed, write
+from benchmarks.harness import Figure, latencies, median, micros, note, percentile, scratch
+from benchmarks.views_backlog import MANY, many
+
+SECONDS = 40.0
+PUTS = 4000
+
+
+def run() -> Iterator[Figure]:
+    yield from staleness()
+    yield from writers()
+
+
+@contextmanager
+def maintainer(path: Path) -> Iterator[None]:
+    """A maintainer in a process of its own, as it is deployed."""
+    command = [sys.executable, "-c", "from viewkeeper.cli import main; main()", "maintain", str(path), "--quiet"]
+    process = subprocess.Popen(command)
+    try:
+        yield
+    finally:
+        process.terminate()
+        process.wait(60)
+
+
+def _caught_up(db: vk.Database, seconds: float = 180.0) -> None:
+    until = time.monotonic() + seconds
+    while any(view.state != "live" or view.lag_changes for view in db.status()):
+        if time.monotonic() > until:
+            raise TimeoutError(f"views do not catch up: {db.status()}")
+        time.sleep(0.05)
+
+
+def staleness() -> Iterator[Figure]:
+    with scratch() as folder, vk.open(folder / "db") as db, maintainer(folder / "db"):
+        db.execute(DDL)
+        db.load("Events", events(0, 20_000))
+        db.execute(f"CREATE MATERIALIZED VIEW sums AS {SUMS}")
+        write(db, mixed(5_000, 20_000, 1000))
+        _caught_up(db)
+        found = sorted(_offered(db))
+    for share, limit in ((0.5, 0.300), (0.99, 0.700)):
+        seen = percentile(found, share)
+        yield Figure(
+            question=f"1,000-change transactions at 5,000 changes/s, commit to visible, {share:.0%} of {len(found)}",
+            ours=f"{seen * 1000:.0f} ms",
+            reference=f"{limit * 1000:.0f} ms",
+            ratio=seen / limit,
+            target="at most 1.00",
+            met=seen <= limit,
+        )
+
+
+def _offered(db: vk.Database) -> list[float]:
+    """Seconds from each commit to the moment at which the view reflects it."""
+    store = db._shared
+    pending: list[tuple[int, float]] = []
+    found: list[float] = []
+    over = threading.Event()
+
+    def watch() -> None:
+        while not over.is_set() or pending:
+            reached = min(state.watermark for state in store.view_tables.groups().values())
+            now = time.perf_counter()
+            while pending and pending[0][0] <= reached:
+                found.append(now - pending.pop(0)[1])
+            time.sleep(0.002)
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    began = due = time.perf_counter()
+    for changes in mixed(int(SECONDS * 5000), 20_000, 1000):
+        with db.transaction() as tx:
+            for what, row in changes:
+                tx.put("Events", row) if what == "put" else tx.delete("Events", row["ID"])
+        assert tx.position is not None
+        pending.append((store.offset(tx.position), time.perf_counter()))
+        due += 0.2
+        time.sleep(max(0.0, due - time.perf_counter()))
+    note(f"offered for {time.perf_counter() - began:.0f} s")
+    over.set()
+    watcher.join()
+    return found[25:]
+
+
+def writers() -> Iterator[Figure]:
+    with scratch() as folder, vk.open(folder / "db") as db:
+        db.execute(DDL)
+        db.load("Events", events(0, 50_000))
+        alone = _puts(db, 0)
+        many(db)
+        with maintainer(folder / "db"):
+            db.put("Events", {"ID": 1, "ProdID": 5})
+            _caught_up(db)
+            beside = _puts(db, 1)
+            _caught_up(db)
+            index = "CREATE INDEX by_shop ON Events (ShopID, Cost) INCLUDE (ProdID, Type)"
+            db.execute(index)
+            _caught_up(db)
+            quiet = percentile(alone, 0.99)
+            # A hundred thousand rows of one view change in one batch, while single puts go on.
+            db.load("Events", events(100_000, 100_000), batch_rows=100_000)
+            during = _puts(db, 2)
+    yield Figure(
+        question=f"durable put with {MANY} deferred views and a maintainer, against none (median)",
+        ours=micros(median(beside)),
+        reference=micros(median(alone)),
+        ratio=median(beside) / median(alone),
+        target="at most 1.10",
+        met=median(beside) / median(alone) <= 1.1,
+    )
+    ratio = percentile(during, 0.99) / quiet
+    yield Figure(
+        question="durable put while a 100,000-row apply runs, against none (99th percentile)",
+        ours=micros(percentile(during, 0.99)),
+        reference=micros(quiet),
+        ratio=ratio,
+        target="at most 1.30",
+        met=ratio <= 1.3,
+    )
+
+
+def _puts(db: vk.Database, salt: int) -> list[float]:
+    return latencies(lambda number: db.put("Events", {"ID": number * 7 % 50_000, "ShopID": number + salt}), PUTS)

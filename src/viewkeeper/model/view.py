@@ -1,0 +1,66 @@
+"""A view as the catalog keeps it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from viewkeeper.model.layout import Layout
+from viewkeeper.model.schema import Column
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class View:
+    """Definition and stored shape of a view or an index; what can be read off without binding its text again.
+
+    `text` is the CREATE statement that gives this view whenever it is bound over `sources`, which are ids of tables
+    and views. `auxiliary` are the ids of its auxiliary tables, in the order in which its program numbers them. `key`
+    are the visible columns that make a row unique, in stored order; empty if they do not. `repeats`: equal rows are
+    stored once, with a weight. A view that `replaces` another is filled beside it and takes its name when both are
+    swapped.
+    """
+
+    id: int
+    name: str
+    kind: str
+    text: str
+    mode: str
+    interval_ms: int | None
+    sources: tuple[int, ...]
+    layout: Layout
+    key: tuple[int, ...]
+    repeats: bool
+    approximate: tuple[int, ...]
+    auxiliary: tuple[int, ...]
+    replaces: int | None = None
+
+    @property
+    def objects(self) -> tuple[int, ...]:
+        """The ids of everything that is stored for it, the view itself first."""
+        return (self.id, *self.auxiliary)
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """What its SELECT shows."""
+        return self.layout.columns[: self.layout.visible]
+
+    @property
+    def order(self) -> tuple[tuple[int, bool], ...]:
+        """The visible columns by which its rows are stored, each with whether it descends."""
+        found: list[tuple[int, bool]] = []
+        for number, descending in zip(self.layout.key, self.layout.descending, strict=True):
+            if number >= self.layout.visible:
+                break
+            found.append((number, descending))
+        return tuple(found)
+
+    @property
+    def column_names(self) -> tuple[str, ...]:
+        return tuple(column.name for column in self.columns)
+
+    @property
+    def primary_key(self) -> tuple[str, ...]:
+        """The names of `key`; empty if nothing visible makes a row unique."""
+        return tuple(self.columns[number].name for number in self.key)
+
+    def __str__(self) -> str:
+        return self.text

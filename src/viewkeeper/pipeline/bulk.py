@@ -1,0 +1,98 @@
+"""The first stages of many views in one Spark pass over each source."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
+
+from viewkeeper.errors import BatchFailed, ViewkeeperError
+from viewkeeper.execute.encodedrows import FirstChanges
+from viewkeeper.pipeline.logsource import feed_frame, log_frame
+from viewkeeper.pipeline.tablesource import table_frame, view_frame
+from viewkeeper.store.embedded import EmbeddedStore
+from viewkeeper.store.scan import Interval
+from viewkeeper.views.bound import BoundView, BoundViews
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from viewkeeper.execute.spark.bulk import BulkStages
+
+_compiled: WeakKeyDictionary[SparkSession, dict[tuple[int, ...], BulkStages]] = WeakKeyDictionary()
+MOST_COMPILED = 32
+
+
+def bulk_firsts(
+    spark: SparkSession, store: EmbeddedStore, bound: BoundViews, views: Sequence[BoundView], lower: int, upper: int
+) -> dict[int, FirstChanges]:
+    """By view id, what its first stage makes of the changes of its source between two positions.
+
+    BatchFailed if Spark gave up; an error of ours inside a task comes out as it is.
+    """
+    found: dict[int, FirstChanges] = {}
+    for source in dict.fromkeys(one.source for one in views):
+        together = [one for one in views if one.source == source]
+        columns = used_columns(together)
+        ends = store.position(lower), store.position(upper)
+        below = bound.views.get(source)
+        if below is None:
+            frame = log_frame(spark, store, bound.catalog.codecs[source], columns, *ends)
+        else:
+            codec = bound.catalog.view_codecs[source]
+            frame = feed_frame(spark, store, codec, columns, *ends, repeats=below.view.repeats)
+        found.update(run_stages(spark, together, frame))
+    return found
+
+
+def bulk_fill(
+    spark: SparkSession, store: EmbeddedStore, bound: BoundViews, one: BoundView, position: int, interval: Interval
+) -> FirstChanges:
+    """What the first stage of a view makes of an interval of its source as of a position."""
+    columns = used_columns([one])
+    below = bound.views.get(one.source)
+    at = store.position(position)
+    if below is None:
+        frame = table_frame(spark, store, bound.catalog.codecs[one.source], columns, at, interval)
+    else:
+        codec = bound.catalog.view_codecs[one.source]
+        frame = view_frame(spark, store, codec, columns, at, interval, repeats=below.view.repeats)
+    return run_stages(spark, [one], frame)[one.view.id]
+
+
+def used_columns(views: Sequence[BoundView]) -> tuple[int, ...]:
+    """The columns of their common source that any of these views reads."""
+    return tuple(sorted({column for one in views for column in one.program.plan.source.columns}))
+
+
+def run_stages(spark: SparkSession, views: Sequence[BoundView], frame: DataFrame) -> dict[int, FirstChanges]:
+    stages = _stages(spark, views)
+    try:
+        found = stages.run(frame)
+    except ViewkeeperError:
+        raise
+    except Exception as error:
+        raise BatchFailed(
+            "Spark could not compute the batch", detail=_told(error), hint="It is tried again by itself."
+        ) from error
+    return {one.view.id: made for one, made in zip(views, found, strict=True)}
+
+
+def _stages(spark: SparkSession, views: Sequence[BoundView]) -> BulkStages:
+    """Columns are built once for a set of views: each takes a call into the JVM."""
+    from viewkeeper.execute.spark.bulk import BulkStages
+
+    kept = _compiled.setdefault(spark, {})
+    key = tuple(one.view.id for one in views)
+    if key not in kept:
+        if len(kept) >= MOST_COMPILED:
+            kept.clear()
+        kept[key] = BulkStages([one.runner for one in views])
+    return kept[key]
+
+
+def _told(error: Exception) -> str:
+    """What went wrong in a task, without the stack of the JVM."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    telling = [line for line in lines if "Error" in line or "Exception" in line]
+    return (telling[-1] if telling else lines[0] if lines else type(error).__name__)[:500]

@@ -1,0 +1,55 @@
+"""Keeps others from applying to a group for as long as it takes."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+from viewkeeper.errors import Outrun, StoreError, ViewNotReady
+from viewkeeper.model.view import View
+from viewkeeper.store.viewstore import ViewStore
+
+POLL = 0.02
+
+
+@contextmanager
+def claimed(views: ViewStore, view: View, holder: str, *, seconds: float, wait: float) -> Iterator[int]:
+    """Inside, only `holder` may apply to the group of a view; its id.
+
+    Outrun if another holds it for longer than `wait`. The claim is renewed meanwhile; after a kill it runs out within
+    `seconds`. It may still be lost, to a process that was stopped for longer: whoever writes compares and sets.
+    """
+    group = _claim(views, view, holder, seconds, time.monotonic() + wait)
+    over = threading.Event()
+
+    def renew() -> None:
+        while not over.wait(seconds / 3):
+            with suppress(StoreError):
+                views.claim(group, holder, seconds)
+
+    renewing = threading.Thread(target=renew, name="viewkeeper-claim", daemon=True)
+    renewing.start()
+    try:
+        yield group
+    finally:
+        over.set()
+        renewing.join()
+        views.release(group, holder)
+
+
+def _claim(views: ViewStore, view: View, holder: str, seconds: float, deadline: float) -> int:
+    while True:
+        group = views.group_of(view.id)
+        if group is None:
+            raise ViewNotReady(f'{view.kind} "{view.name}" has not been filled yet', hint="Run maintenance.")
+        if views.claim(group, holder, seconds):
+            return group
+        if time.monotonic() > deadline:
+            raise Outrun(
+                f'{view.kind} "{view.name}" is claimed by another process',
+                detail="A maintainer that fell behind, or another repair, is at it.",
+                hint="Wait for it, and try again.",
+            )
+        time.sleep(POLL)

@@ -1,0 +1,176 @@
+"""Views beside what their definitions give at the same position, while writes and maintenance go on.
+
+    copy       what is stored, by one read transaction: a position w, and all rows at it
+    recompute  the definition over the input as of w, into a scratch store
+    compare    both, table by table, in the order of their keys
+
+Only the copy needs the view to stand still, and a transaction sees to that. Memory stays bounded; the disk takes about
+what the view takes, twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from viewkeeper.errors import StoreDamaged, UnknownTable
+from viewkeeper.model.view import View
+from viewkeeper.pipeline.changed import Part
+from viewkeeper.pipeline.differences import Differences, Found, compare
+from viewkeeper.pipeline.doubts import Doubt, states_of, unsettled
+from viewkeeper.pipeline.scratch import Scratch
+from viewkeeper.pipeline.spool import Spool
+from viewkeeper.pipeline.stored import StoredTable, stored_tables
+from viewkeeper.store.embedded import EmbeddedStore
+from viewkeeper.store.groups import GroupState, ObjectState
+from viewkeeper.store.scan import Item
+from viewkeeper.store.viewstore import Counted, ViewReading
+from viewkeeper.views.bound import BoundView, BoundViews, bound_views
+from viewkeeper.views.fill import STEP_ROWS, fill_step, input_rows, source_input
+
+Filler = Callable[[EmbeddedStore, BoundViews, BoundView], object]
+"""Fills a view of a scratch store to its end; its group and its objects are there, its source is the real store's."""
+Progress = Callable[[str, int, int], None]
+"""Told of the phase, and of how many rows of how many it is through; the total is as good as it is known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """What was stored of a view at one moment."""
+
+    state: GroupState
+    counters: ObjectState
+    rows: dict[int, Spool]
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """What a comparison of one view found, table by table, the view itself first.
+
+    `errors` are those that were counted of it; `off` is what its counters lack.
+    """
+
+    one: BoundView
+    state: GroupState
+    tables: list[Differences]
+    errors: int
+    off: Counted
+
+    @property
+    def count(self) -> int:
+        return sum(table.count for table in self.tables) + (self.off != Counted())
+
+
+class Comparing:
+    """Compares views of one store, each with what its definition gives over its input as stored.
+
+    A view that reads one that was computed here before reads that. With `part`, only that of a view is compared, in
+    this process.
+    """
+
+    def __init__(
+        self,
+        store: EmbeddedStore,
+        bound: BoundViews,
+        scratch: Scratch,
+        folder: Path,
+        filler: Filler | None = None,
+        progress: Progress | None = None,
+        part: Part | None = None,
+    ) -> None:
+        self._store = store
+        self._bound = bound
+        self._scratch = scratch
+        self._folder = folder
+        self._filler = filler if part is None else None
+        self._part = part
+        self._progress: Progress = progress or (lambda phase, done, total: None)
+
+    def copy(self, one: BoundView) -> Copy:
+        """The rows as they are stored now; ViewNotReady if the view is not whole."""
+        rows: dict[int, Spool] = {}
+        with self._store.view_tables.reading(one.view.objects) as reading:
+            for table in stored_tables(one):
+                rows[table.number] = Spool(self._folder / f"{table.number}.rows")
+                try:
+                    rows[table.number].extend(self._items(reading, table))
+                finally:
+                    rows[table.number].close()
+            copied = Copy(reading.group(one.view.id), reading.object(one.view.id), rows)
+        total = sum(spool.count for spool in rows.values())
+        self._progress("copied", total, total)
+        return copied
+
+    def _items(self, reading: ViewReading, table: StoredTable) -> Iterator[Item]:
+        return reading.stored(table.number) if self._part is None else self._part.items(reading, table)
+
+    def recompute(self, one: BoundView, state: GroupState) -> None:
+        """The definition over its input as of where the copy stands; NotRetained if that is gone."""
+        views = self._scratch.view_tables
+        views.begin(one, state)
+        if self._filler is not None and not views.has(one.source):
+            self._filler(self._scratch.store, self._bound, one)
+        else:
+            self._fill(one, state.watermark)
+
+    def _fill(self, one: BoundView, position: int) -> None:
+        scratch = self._scratch.store
+        total = input_rows(scratch, self._bound, one)
+        given = source_input if self._part is None else self._part.input
+        source = given(scratch, self._bound, one, position)
+        state, done = scratch.view_tables.groups()[one.view.id], 0
+        while state.filled is not None:
+            state = fill_step(scratch, self._bound, one, state, source)
+            done += STEP_ROWS
+            self._progress("recomputed", total if state.filled is None else min(done, total), total)
+
+    def compare(self, one: BoundView, copied: Copy, found: Callable[[StoredTable], Found] | None = None) -> Compared:
+        """A copy beside what was recomputed; `found` gives, for each table, whom to tell of differences."""
+        tables: list[Differences] = []
+        done, total = 0, sum(spool.count for spool in copied.rows.values())
+        with self._scratch.view_tables.reading(one.view.objects) as expected:
+            for table in stored_tables(one):
+                stored = copied.rows[table.number]
+                tell = None if found is None else found(table)
+                states = states_of(one.program) if table.is_view and table.near else None
+                doubts: list[Doubt] | None = None if states is None else []
+                made = compare(table, iter(stored), self._items(expected, table), tell, doubts)
+                if states is not None and doubts:
+                    for key, mine, theirs in unsettled(one.program, doubts, copied.rows[states]):
+                        made.add(mine, theirs)
+                        if tell is not None:
+                            tell(key, mine, theirs)
+                tables.append(made)
+                done += stored.count
+                self._progress("compared", done, total)
+            counters = expected.object(one.view.id)
+        # Of a part, the counters say nothing.
+        off = (
+            Counted()
+            if self._part is not None
+            else Counted(
+                errors=counters.errors - copied.counters.errors,
+                extra=counters.extra - copied.counters.extra,
+            )
+        )
+        return Compared(one, copied.state, tables, copied.counters.errors, off)
+
+
+def find_bound(store: EmbeddedStore, view: View) -> tuple[BoundViews, BoundView]:
+    """A view with its program; UnknownTable if it was dropped, StoreDamaged if it cannot be bound any more."""
+    bound = bound_views(store)
+    one = bound.views.get(view.id)
+    if one is not None:
+        return bound, one
+    if view.id in bound.failed:
+        raise StoreDamaged(
+            f'view "{view.name}" cannot be bound any more',
+            detail=f"{bound.failed[view.id].message}.",
+            hint="Drop it and create it again.",
+        )
+    raise dropped(view)
+
+
+def dropped(view: View) -> UnknownTable:
+    return UnknownTable(f'{view.kind} "{view.name}" was dropped, or replaced, meanwhile', hint="Begin again.")

@@ -1,0 +1,137 @@
+"""The Spark session that maintenance runs in: its own settings, and nothing of Spark's on the user's screen."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Lock
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from viewkeeper.errors import SparkMissing
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+# What a session of ours has, whoever made the context. ANSI and UTC are part of what views mean.
+SESSION = {
+    "spark.sql.ansi.enabled": "true",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.execution.arrow.pyspark.enabled": "true",
+    "spark.sql.execution.arrow.pyspark.fallback.enabled": "false",
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "65536",
+    "spark.sql.shuffle.partitions": "2",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.python.filterPushdown.enabled": "true",
+    "spark.sql.streaming.pollingDelay": "5ms",
+    "spark.sql.streaming.noDataMicroBatches.enabled": "false",
+    "spark.sql.streaming.minBatchesToRetain": "2",
+}
+# What a context has that we start ourselves.
+CONTEXT = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.memory": "2g",
+    "spark.python.worker.reuse": "true",
+    "spark.log.level": "ERROR",
+    # Otherwise each call that makes a column looks through the stack for its caller, which takes longer than the call.
+    "spark.python.sql.dataFrameDebugging.enabled": "false",
+}
+
+
+Spark: TypeAlias = "SparkSession | SparkSource"
+"""A session of the caller's, or a source of one."""
+
+
+class SparkSource:
+    """A session when it is first needed: of the caller's context, or of one that is started here.
+
+    Maintenance of a few changes needs none, so a JVM is started only where there is bulk work to do.
+    """
+
+    def __init__(self, spark: SparkSession | None = None, *, master: str | None = None) -> None:
+        self._given = spark
+        self._master = master
+        self._session: SparkSession | None = None
+        self._started = False
+        self._lock = Lock()
+
+    @property
+    def is_started(self) -> bool:
+        return self._session is not None
+
+    def session(self) -> SparkSession:
+        """The session; SparkMissing if none can be started here."""
+        with self._lock:
+            if self._session is None:
+                base = self._given if self._given is not None else self._start()
+                self._session = base.newSession()
+                for name, value in SESSION.items():
+                    self._session.conf.set(name, value)
+            return self._session
+
+    def _start(self) -> SparkSession:
+        from pyspark.sql import SparkSession
+
+        active = SparkSession.getActiveSession()
+        if active is not None:
+            return active
+        _set_python()
+        folder = tempfile.mkdtemp(prefix="viewkeeper-spark-")
+        builder: Any = SparkSession.builder.appName("viewkeeper")
+        if self._master is not None:
+            builder = builder.master(self._master)
+        elif "SPARK_ENV_LOADED" not in os.environ:
+            # Not under spark-submit, which has its own idea of where to run.
+            builder = builder.master("local[*]")
+        for name, value in {**CONTEXT, "spark.sql.warehouse.dir": f"{folder}/warehouse"}.items():
+            builder = builder.config(name, value)
+        try:
+            with _errors_to(Path(folder) / "spark.log"):
+                session: SparkSession = builder.getOrCreate()
+                session.sparkContext.setLogLevel("ERROR")
+        except Exception as error:
+            raise SparkMissing(
+                "Spark could not be started",
+                detail=_told(error, Path(folder) / "spark.log"),
+                hint="Java 17 or later has to be installed and on the PATH, or JAVA_HOME set.",
+            ) from error
+        self._started = True
+        return session
+
+    def stop(self) -> None:
+        """Stop the context if it was started here."""
+        with self._lock:
+            if self._started and self._session is not None:
+                self._session.stop()
+            self._session, self._started = None, False
+
+
+def _set_python() -> None:
+    # Tasks run our code, so they run under our interpreter.
+    os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+
+
+def _told(error: BaseException, log: Path) -> str:
+    lines = [line.strip() for line in log.read_text(errors="replace").splitlines() if line.strip()]
+    said = lines[-1] if lines else ""
+    return f"{str(error).strip() or type(error).__name__} {said}".strip()
+
+
+@contextmanager
+def _errors_to(path: Path) -> Iterator[None]:
+    """What is started meanwhile inherits a file as its standard error, and keeps it."""
+    sys.stderr.flush()
+    kept = os.dup(2)
+    with path.open("wb") as log:
+        os.dup2(log.fileno(), 2)
+    try:
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)

@@ -1,0 +1,56 @@
+"""Stores inside Python workers of Spark: opened by the first task that needs one, kept for those that follow.
+
+Spark forks its workers from a daemon that never opens a store, and a worker never forks: so no handle crosses a fork.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+from viewkeeper.store.embedded import EmbeddedStore
+from viewkeeper.store.registry import close_store, open_store
+from viewkeeper.store.snapshot import EmbeddedSnapshot
+
+
+@dataclass(slots=True)
+class _Opened:
+    store: EmbeddedStore
+    file: int
+    snapshot: EmbeddedSnapshot | None = None
+
+
+_opened: dict[tuple[int, str], _Opened] = {}
+
+
+def worker_store(path: str) -> EmbeddedStore:
+    """The store at `path`; opened anew if the folder that was there has been replaced by another."""
+    return _open(path).store
+
+
+def worker_snapshot(path: str, offset: int) -> EmbeddedSnapshot:
+    """The tables at a transaction boundary; the tasks that one worker runs share what has to be undone."""
+    opened = _open(path)
+    if opened.snapshot is None or opened.snapshot.offset != offset:
+        opened.snapshot = opened.store.snapshot(opened.store.position(offset))
+    return opened.snapshot
+
+
+def _open(path: str) -> _Opened:
+    place = (os.getpid(), path)
+    opened = _opened.get(place)
+    if opened is not None and opened.file == _file(opened.store):
+        return opened
+    if opened is not None:
+        close_store(_opened.pop(place).store)
+    store = open_store(path, read_only=True)
+    opened = _opened[place] = _Opened(store, _file(store))
+    return opened
+
+
+def _file(store: EmbeddedStore) -> int:
+    """What tells one data file from another at the same path; -1 if there is none."""
+    try:
+        return os.stat(store.folder.base / "data.mdb").st_ino
+    except OSError:
+        return -1

@@ -1,0 +1,216 @@
+"""Views bound to their programs: the text of the catalog, compiled once for each version of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from threading import Lock
+from weakref import WeakKeyDictionary
+
+from viewkeeper.delta.program import Program, Storage, numbered, program
+from viewkeeper.errors import ViewkeeperError, ViewsDepend
+from viewkeeper.execute.viewchanges import ViewRunner
+from viewkeeper.model.schema import Table
+from viewkeeper.model.view import View
+from viewkeeper.plan.relation import Field, Scan
+from viewkeeper.sql.sources import Source, finder, source_of
+from viewkeeper.sql.statements import CreateView
+from viewkeeper.store.interface import Catalog, Store
+
+
+@dataclass(frozen=True, slots=True)
+class BoundView:
+    """A view, its program with the ids of its tables, and what runs it on rows."""
+
+    view: View
+    statement: CreateView
+    program: Program
+    runner: ViewRunner
+
+    @property
+    def source(self) -> int:
+        """The table or view that it reads."""
+        return self.program.plan.source.object
+
+
+@dataclass(frozen=True, slots=True)
+class BoundViews:
+    """All views of one version of the catalog, lower ones first; `failed` are those that cannot be bound any more."""
+
+    catalog: Catalog
+    views: dict[int, BoundView]
+    failed: dict[int, ViewkeeperError]
+
+    def of(self, objects: Iterable[int]) -> list[BoundView]:
+        """The views among some objects, lower ones first."""
+        wanted = set(objects)
+        return [bound for number, bound in self.views.items() if number in wanted]
+
+
+_cache: WeakKeyDictionary[Store, BoundViews] = WeakKeyDictionary()
+_lock = Lock()
+
+
+def bound_views(store: Store) -> BoundViews:
+    """The views of the catalog as it is now; bound anew only where it has changed."""
+    catalog = store.catalog()
+    with _lock:
+        known = _cache.get(store)
+        if known is not None and known.catalog.version == catalog.version:
+            return known
+        views: dict[int, BoundView] = {}
+        failed: dict[int, ViewkeeperError] = {}
+        for number, view in sorted(catalog.views.items()):
+            if known is not None and known.catalog.views.get(number) == view and number in known.views:
+                views[number] = known.views[number]
+                continue
+            try:
+                views[number] = bind_again(catalog, view)
+            except ViewkeeperError as error:
+                failed[number] = error
+        bound = _cache[store] = BoundViews(catalog, views, failed)
+        return bound
+
+
+def bind_again(catalog: Catalog, view: View) -> BoundView:
+    """A view of the catalog, from its text, over the very tables and views that it was made over."""
+    statement = bind_text(view.text, finder(catalog, view.sources))
+    made = program_of(statement, catalog, id=view.id)
+    whole = numbered(made, iter(view.auxiliary))
+    return BoundView(view, statement, whole, ViewRunner(whole))
+
+
+def bind_text(text: str, find: Callable[[str], Table | Source]) -> CreateView:
+    """The statement of a view's text."""
+    from viewkeeper.sql.bind import bind
+    from viewkeeper.sql.parse import parse
+
+    (parsed,) = parse(text)
+    statement = bind(parsed, find, None)
+    assert isinstance(statement, CreateView)
+    return statement
+
+
+def program_of(statement: CreateView, catalog: Catalog, *, id: int) -> Program:
+    """The program of a bound statement; its auxiliary tables have no ids yet."""
+    assert statement.plan is not None
+
+    def key_of(scan: Scan) -> tuple[tuple[int, Field], ...] | None:
+        view = catalog.views.get(scan.object)
+        if view is None:
+            table = source_of(catalog.tables[scan.object])
+            columns, key = table.columns, table.key
+        elif view.repeats:
+            return None
+        else:
+            columns, key = view.layout.columns, view.layout.key
+        return tuple((number, Field(columns[number].name, columns[number].type)) for number in key)
+
+    retain = statement.retain
+    return program(
+        statement.plan,
+        statement.visible,
+        statement.key,
+        id=id,
+        name=statement.name,
+        key_of=key_of,
+        retain=None if retain is None else (retain.column, retain.retain_ms * 1000),
+    )
+
+
+def new_view(statement: CreateView, catalog: Catalog, take: Callable[[int], int], *, replaces: int | None) -> View:
+    """The catalog's entry for a bound statement; `take` gives the first of some new ids."""
+    made = program_of(statement, catalog, id=0)
+    count = len(list(made.auxiliary()))
+    number = take(1 + count)
+    layout = replace(made.layout, id=number)
+    return View(
+        id=number,
+        name=statement.name,
+        kind=str(statement.kind),
+        text=statement.text,
+        mode=str(statement.maintain.mode),
+        interval_ms=statement.maintain.interval_ms,
+        sources=statement.sources,
+        layout=layout,
+        key=_visible_key(made),
+        repeats=made.storage is Storage.WEIGHTED,
+        approximate=tuple(sorted(statement.approximate)),
+        auxiliary=tuple(range(number + 1, number + 1 + count)),
+        replaces=replaces,
+    )
+
+
+def _visible_key(made: Program) -> tuple[int, ...]:
+    """The stored key, where all of it is visible and rows do not repeat."""
+    if made.storage is Storage.WEIGHTED or any(number >= made.layout.visible for number in made.layout.key):
+        return ()
+    return made.layout.key
+
+
+def replacements(catalog: Catalog) -> dict[int, View]:
+    """By the id of a view, the one that is being filled to replace it."""
+    return {view.replaces: view for view in catalog.views.values() if view.replaces is not None}
+
+
+Again = tuple[View, int | None]
+"""A definition to bind again, and the id of the view that it will replace; None if it only moves to another source."""
+
+
+def above_replaced(catalog: Catalog, replaced: View) -> tuple[list[Again], list[View]]:
+    """What has to be made again, lower ones first, when a view is replaced; and what then has no use any more.
+
+    Each view above it, by its newest definition. Of no use are earlier replacements of all these that were never
+    finished; what was made over such a one meanwhile, or is about to stand on the replaced view, is made again, too.
+    """
+    pending = replacements(catalog)
+    standing = catalog.dependents([replaced.id])
+    above = {view.id: view for view in standing if view.replaces is None}
+    unfinished = [pending[number] for number in (replaced.id, *above) if number in pending]
+    unfinished += [view for view in standing if view.replaces is not None]
+    gone = {view.id: view for view in (*unfinished, *catalog.dependents([one.id for one in unfinished]))}
+    again: list[Again] = [(pending.get(view.id, view), view.id) for view in above.values()]
+    again += [
+        (view, view.replaces)
+        for view in gone.values()
+        if view.id not in above and view.replaces not in above and view.replaces != replaced.id
+    ]
+    return sorted(again, key=lambda one: one[0].id), list(gone.values())
+
+
+def rebound(catalog: Catalog, again: Sequence[Again], new: View, take: Callable[[int], int]) -> list[View]:
+    """Views that stand on one that is to be replaced, bound over `new` and over each other.
+
+    ViewsDepend, with the names of all that cannot be, if one cannot.
+    """
+    moved = replacements(catalog)
+    known = replace(catalog, views={**catalog.views, new.id: new})
+
+    def move(definition: View | None, replaces: int | None, to: View) -> None:
+        for number in (replaces, None if definition is None else definition.id):
+            if number is not None:
+                moved[number] = to
+
+    move(moved.get(new.replaces) if new.replaces is not None else None, new.replaces, new)
+    made: list[View] = []
+    broken: list[str] = []
+    reason = ""
+    for definition, replaces in again:
+        sources = tuple(moved[number].id if number in moved else number for number in definition.sources)
+        try:
+            statement = bind_text(definition.text, finder(known, sources))
+            view = new_view(statement, known, take, replaces=replaces)
+        except ViewkeeperError as error:
+            broken.append(definition.name)
+            reason = reason or f"{definition.name}: {error.message}."
+            continue
+        known = replace(known, views={**known.views, view.id: view})
+        move(definition, replaces, view)
+        made.append(view)
+    if broken:
+        raise ViewsDepend(
+            f'view "{new.name}" cannot be replaced: {", ".join(broken)} would no longer hold',
+            detail=reason,
+            hint="Keep the columns that they read, or drop them first.",
+        )
+    return made
