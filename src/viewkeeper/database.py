@@ -359,9 +359,7 @@ class Database:
             filler = scratch_filler(self._spark_source(spark), told)
             return verify(self._shared, view, since=since, filler=filler, progress=told)
 
-    def repair(
-        self, view: str, *, spark: Spark | None = None, progress: bool | Comparison = False
-    ) -> RepairReport:
+    def repair(self, view: str, *, spark: Spark | None = None, progress: bool | Comparison = False) -> RepairReport:
         """Compare a view with its definition and rewrite only the rows that differ; then those of views above it."""
         from viewkeeper.pipeline.phases import shown_phases
         from viewkeeper.pipeline.repair import repair

@@ -101,14 +101,14 @@ def _output(group: Row, state: GroupState, outputs: list[Any]) -> tuple[Row, boo
 
 
 def _emit(folded: Folded, before: tuple[Row, bool] | None, after: tuple[Row, bool] | None) -> None:
+    # Also where the row looks the same: a NULL may begin, or cease, to be a failure.
+    folded.failed += (after is not None and after[1]) - (before is not None and before[1])
     if before is not None and after is not None and same_row(before[0], after[0]):
         return
     if before is not None:
         folded.delta.append((before[0], -1))
-        folded.failed -= before[1]
     if after is not None:
         folded.delta.append((after[0], 1))
-        folded.failed += after[1]
 
 
 def same_row(left: Row, right: Row) -> bool:

@@ -9,6 +9,7 @@ from time import monotonic
 from viewkeeper.delta.deltaplan import AggregateSink
 from viewkeeper.errors import Outrun
 from viewkeeper.execute.encodedrows import FirstChanges
+from viewkeeper.pipeline.claiming import claimed
 from viewkeeper.pipeline.session import SparkSource
 from viewkeeper.store.embedded import EmbeddedStore
 from viewkeeper.store.groups import GroupState
@@ -22,7 +23,8 @@ GROUPED_ROWS = 4_000_000
 """Rows of input that one step of an aggregate takes: what comes back is one row a group."""
 STORED_ROWS = 400_000
 """Rows of input that one step of any other view takes: what comes back is as many rows."""
-CLAIM_SECONDS = 120.0
+CLAIM_SECONDS = 20.0
+"""How long a killed fill keeps others away; a living one renews its claim."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,19 +59,12 @@ class Filler:
         self._progress = progress or (lambda filled: None)
 
     def fill(self, bound: BoundViews, one: BoundView) -> bool:
-        """Fill a view to its end, from wherever it stands; False if another is at it, or what it reads is not whole."""
-        store = self._store
-        group = store.view_tables.group_of(one.view.id)
-        if group is None:
-            if begin_fill(store, bound, one) is None:
-                return False
-            group = one.view.id
-        if not store.view_tables.claim(group, self._holder, CLAIM_SECONDS):
+        """Fill a view to its end from wherever it stands; False if its input is not whole. Outrun if another is at it."""
+        views = self._store.view_tables
+        if views.group_of(one.view.id) is None and begin_fill(self._store, bound, one) is None:
             return False
-        try:
+        with claimed(views, one.view, self._holder, seconds=CLAIM_SECONDS, wait=0) as group:
             self._run(bound, one, group)
-        finally:
-            store.view_tables.release(group, self._holder)
         return True
 
     def _run(self, bound: BoundViews, one: BoundView, group: int) -> None:
