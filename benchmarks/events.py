@@ -37,15 +37,18 @@ def events(start: int, count: int) -> pa.Table:
     )
 
 
-def mixed(count: int, rows: int, size: int) -> Iterator[list[tuple[str, dict[str, object]]]]:
-    """Transactions of `size` changes, `count` in all: 50 % inserts, 35 % updates, 15 % deletes of keys below `rows`."""
-    draw = random.Random(7)
+def mixed(count: int, rows: int, size: int, seed: int = 7) -> Iterator[list[tuple[str, dict[str, object]]]]:
+    """Transactions of `size` changes, `count` in all: 50 % inserts, 35 % updates, 15 % deletes.
+
+    The table holds the keys below `rows` before them."""
+    draw = random.Random(seed)
     fresh, alive = rows, list(range(rows))
     made: list[tuple[str, dict[str, object]]] = []
     for _ in range(count):
         what = draw.random()
         if what < 0.5:
             made.append(("put", _event(fresh, draw)))
+            alive.append(fresh)
             fresh += 1
         elif what < 0.85:
             made.append(("put", _event(alive[draw.randrange(len(alive))], draw)))

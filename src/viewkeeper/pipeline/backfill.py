@@ -59,7 +59,7 @@ class Filler:
         self._progress = progress or (lambda filled: None)
 
     def fill(self, bound: BoundViews, one: BoundView) -> bool:
-        """Fill a view to its end from wherever it stands; False if its input is not whole. Outrun if another is at it."""
+        """Fill a view to its end from where it stands; False if its input is not whole. Outrun if another is at it."""
         views = self._store.view_tables
         if views.group_of(one.view.id) is None and begin_fill(self._store, bound, one) is None:
             return False
@@ -79,7 +79,7 @@ class Filler:
                 state = fill_step(self._store, bound, one, state, source, self._holder)
                 done = total if state.filled is None else min(total, done + 10_000)
             else:
-                state = self._spark_step(bound, one, group, state, steps)
+                state = self._spark_step(bound, one, group, state, steps, total // max(1, len(steps)))
                 done = total if state.filled is None else min(total, done + total // max(1, len(steps)))
             if state.filled is not None:
                 # An apply lets go of the claim.
@@ -104,15 +104,15 @@ class Filler:
         return [interval.lower for interval in intervals]
 
     def _spark_step(
-        self, bound: BoundViews, one: BoundView, group: int, state: GroupState, steps: list[bytes]
+        self, bound: BoundViews, one: BoundView, group: int, state: GroupState, steps: list[bytes], rows: int
     ) -> GroupState:
-        """From where the fill stands to the next beginning of a step."""
+        """From where the fill stands to the next beginning of a step, about so many rows on."""
         from viewkeeper.pipeline.bulk import bulk_fill
 
         assert state.filled is not None
         reached = next((key for key in steps if key > state.filled), None)
         interval = Interval(state.filled, reached)
-        found = bulk_fill(self._spark.session(), self._store, bound, one, state.watermark, interval)
+        found = bulk_fill(self._spark.session(), self._store, bound, one, state.watermark, interval, rows)
 
         def first(_: BoundView) -> FirstChanges:
             return found

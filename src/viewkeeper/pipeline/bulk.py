@@ -9,7 +9,8 @@ from weakref import WeakKeyDictionary
 from viewkeeper.errors import BatchFailed, ViewkeeperError
 from viewkeeper.execute.encodedrows import FirstChanges
 from viewkeeper.pipeline.logsource import feed_frame, log_frame
-from viewkeeper.pipeline.tablesource import table_frame, view_frame
+from viewkeeper.pipeline.source import tasks_for
+from viewkeeper.pipeline.tablesource import ROWS_A_TASK, SMALL, table_frame, view_frame
 from viewkeeper.store.embedded import EmbeddedStore
 from viewkeeper.store.scan import Interval
 from viewkeeper.views.bound import BoundView, BoundViews
@@ -46,17 +47,24 @@ def bulk_firsts(
 
 
 def bulk_fill(
-    spark: SparkSession, store: EmbeddedStore, bound: BoundViews, one: BoundView, position: int, interval: Interval
+    spark: SparkSession,
+    store: EmbeddedStore,
+    bound: BoundViews,
+    one: BoundView,
+    position: int,
+    interval: Interval,
+    rows: int,
 ) -> FirstChanges:
-    """What the first stage of a view makes of an interval of its source as of a position."""
+    """What the first stage of a view makes of an interval of its source, of about so many rows, as of a position."""
     columns = used_columns([one])
     below = bound.views.get(one.source)
     at = store.position(position)
+    parts = tasks_for(spark, rows, SMALL, ROWS_A_TASK)
     if below is None:
-        frame = table_frame(spark, store, bound.catalog.codecs[one.source], columns, at, interval)
+        frame = table_frame(spark, store, bound.catalog.codecs[one.source], columns, at, interval, parts=parts)
     else:
         codec = bound.catalog.view_codecs[one.source]
-        frame = view_frame(spark, store, codec, columns, at, interval, repeats=below.view.repeats)
+        frame = view_frame(spark, store, codec, columns, at, interval, repeats=below.view.repeats, parts=parts)
     return run_stages(spark, [one], frame)[one.view.id]
 
 
