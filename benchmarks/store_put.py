@@ -16,7 +16,8 @@ from benchmarks.harness import Figure, latencies, median, micros, note, percenti
 from benchmarks.shop import DDL, item, items
 
 COUNT = 400
-ROUNDS = 5
+MANY = 1000
+ROUNDS = 7
 
 
 def run() -> Iterator[Figure]:
@@ -57,9 +58,9 @@ def eight_threads() -> Figure:
         alone: list[float] = []
         together: list[float] = []
         for round in range(ROUNDS):
-            start = round * 1_000_000
-            alone.append(COUNT / timed(partial(_puts, db, range(start, start + COUNT))))
-            together.append(8 * COUNT / timed(partial(_threads, db, range(start + COUNT, start + 9 * COUNT))))
+            rows = [item(number) for number in range(round * 1_000_000, round * 1_000_000 + 9 * MANY)]
+            alone.append(MANY / timed(partial(_puts, db, rows[:MANY])))
+            together.append(8 * MANY / timed(partial(_threads, db, rows[MANY:])))
     mine, reference = median(together), median(alone)
     return Figure(
         question="durable puts from 8 threads, against one thread",
@@ -79,14 +80,14 @@ def _put(db: vk.Database, rows: list[dict[str, Any]], number: int) -> None:
     db.put("Items", rows[number])
 
 
-def _puts(db: vk.Database, numbers: range) -> None:
-    for number in numbers:
-        db.put("Items", item(number))
+def _puts(db: vk.Database, rows: list[dict[str, Any]]) -> None:
+    for row in rows:
+        db.put("Items", row)
 
 
-def _threads(db: vk.Database, numbers: range) -> None:
+def _threads(db: vk.Database, rows: list[dict[str, Any]]) -> None:
     """Deal the rows out to eight threads: they write what one would, in about the same order."""
-    threads = [threading.Thread(target=_puts, args=(db, numbers[first::8])) for first in range(8)]
+    threads = [threading.Thread(target=_puts, args=(db, rows[first::8])) for first in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -97,7 +98,7 @@ def beside_views() -> Iterator[Figure]:
     """Puts while another process writes 1 M rows into the views environment in one transaction."""
     with scratch() as folder, vk.open(folder / "db") as db:
         db.execute(DDL)
-        _puts(db, range(100))
+        _puts(db, [item(number) for number in range(100)])
         idle = latencies(lambda number: db.put("Items", item(1000 + number)), COUNT * 2)
         note("writing 1 M rows into the views environment from another process")
         script = [sys.executable, "-m", "benchmarks.store_put", str(folder / "db")]

@@ -8,6 +8,8 @@ Writers that have just been served together come back one by one. So the first o
 as long as they keep coming and no longer than that pays against the price of a commit, and the last one leads. A
 writer that was alone in the round before never waits.
 
+Those who were served wake one another, each the next, as they come out.
+
 Ctrl-C may come at any line, most likely right behind the commit, where the time goes. So whatever a member leaves
 undone is done by `_retire`, which may run twice, and a commit that was reached counts, whatever came after it.
 """
@@ -18,7 +20,7 @@ import threading
 from collections import deque
 from collections.abc import Callable
 from copy import copy
-from itertools import islice
+from itertools import islice, pairwise
 from time import perf_counter
 from typing import Any, TypeVar
 
@@ -46,9 +48,25 @@ class _Spoiled(Exception):
 
 
 class _Member:
-    """One writer. `crew`: the members of the round that it leads; `is_taken`: it is in some crew."""
+    """One writer. `crew`: the members of the round that it leads; `is_taken`: it is in some crew.
 
-    __slots__ = ("commits", "committed", "crew", "done", "error", "is_taken", "refuses_first", "result", "turn", "work")
+    `following`: whom it wakes when it has been woken itself; `has_left`: it waits no longer, and wakes nobody.
+    """
+
+    __slots__ = (
+        "commits",
+        "committed",
+        "crew",
+        "done",
+        "error",
+        "following",
+        "has_left",
+        "is_taken",
+        "refuses_first",
+        "result",
+        "turn",
+        "work",
+    )
 
     def __init__(self, work: Work | None, refuses_first: bool = False) -> None:
         self.work = work
@@ -56,7 +74,8 @@ class _Member:
         self.result: Any = None
         self.error: BaseException | None = None
         self.crew: list[_Member] = []
-        self.is_taken = self.commits = self.committed = self.done = False
+        self.following: _Member | None = None
+        self.is_taken = self.commits = self.committed = self.done = self.has_left = False
         self.turn: threading.Lock | None = None
 
     def wake(self) -> None:
@@ -68,6 +87,10 @@ class _Member:
         except RuntimeError:
             # It was woken before, and has not noticed yet.
             return
+
+    def wake_following(self) -> None:
+        if self.following is not None:
+            self.following.wake()
 
 
 class GroupCommit:
@@ -99,6 +122,7 @@ class GroupCommit:
             self._wait(member)
             if not member.done:
                 self._lead(member)
+            member.wake_following()
         except BaseException:
             self._retire(member)
             raise
@@ -161,12 +185,18 @@ class GroupCommit:
     def _retire(self, member: _Member) -> None:
         """Let its crew go on, and the next leader. A member that another one's round has taken stays in that."""
         with self._state:
+            member.has_left = True
             for other in member.crew:
                 if other.error is None and not member.committed:
                     other.error = _interrupted()
                 other.done = True
-                if other is not member:
-                    other.wake()
+            # One by one: woken all at once, they would only wait again, for the interpreter. Who wakes whom is settled
+            # before the first is woken.
+            waiting = [other for other in member.crew if other is not member and not other.has_left]
+            for other, following in pairwise(waiting):
+                other.following = following
+            if waiting:
+                waiting[0].wake()
             while self._queue and self._queue[0].done:
                 self._queue.popleft()
             if not member.is_taken and member in self._queue:
@@ -174,10 +204,11 @@ class GroupCommit:
             if self._leader is member:
                 self._gatherer = None
                 self._expected = len(member.crew) + len(self._queue)
-                following = self._queue[0] if self._queue else None
-                if following is not None:
-                    following.wake()
-                self._leader = following
+                leading = self._queue[0] if self._queue else None
+                if leading is not None:
+                    leading.wake()
+                self._leader = leading
+        member.wake_following()
 
     def _lead(self, leader: _Member) -> None:
         if not leader.crew:
