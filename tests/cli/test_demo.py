@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.running import ok, run
-from viewkeeper.cli import demo_crash, demo_story
+from viewkeeper.cli import demo_crash, demo_story, demo_views
 
 
 @pytest.fixture(autouse=True)
@@ -15,6 +15,7 @@ def short(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """A shorter story, in a folder of its own for what is temporary."""
     monkeypatch.setattr(demo_story, "ITEMS", 3_000)
     monkeypatch.setattr(demo_crash, "SECONDS", 0.2)
+    monkeypatch.setattr(demo_views, "WRITE_SECONDS", 1.0)
     temporary = tmp_path / "temporary"
     temporary.mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(temporary))
@@ -33,6 +34,7 @@ def test_the_story_is_told_and_nothing_is_left(short: Path) -> None:
     assert "error[data.cardinality_exceeded]" in out
     assert "deleted" in out
     assert out.count("[yes]") == 3
+    assert out.count("equal to its definition") == 3
     assert "\x1b[" not in out
     assert list(short.iterdir()) == []
 

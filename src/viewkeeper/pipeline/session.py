@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import atexit
 import os
+import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -64,6 +66,7 @@ class SparkSource:
         self._master = master
         self._session: SparkSession | None = None
         self._started = False
+        self._folder: str | None = None
         self._lock = Lock()
 
     @property
@@ -81,13 +84,15 @@ class SparkSource:
             return self._session
 
     def _start(self) -> SparkSession:
+        from pyspark import SparkContext
         from pyspark.sql import SparkSession
 
-        active = SparkSession.getActiveSession()
-        if active is not None:
-            return active
+        if SparkContext._active_spark_context is not None:
+            # Somebody else's, who will stop it.
+            return SparkSession.builder.getOrCreate()
         _set_python()
-        folder = tempfile.mkdtemp(prefix="viewkeeper-spark-")
+        folder = self._folder = tempfile.mkdtemp(prefix="viewkeeper-spark-")
+        atexit.register(shutil.rmtree, folder, ignore_errors=True)
         builder: Any = SparkSession.builder.appName("viewkeeper")
         if self._master is not None:
             builder = builder.master(self._master)
@@ -115,6 +120,8 @@ class SparkSource:
             if self._started and self._session is not None:
                 self._session.stop()
             self._session, self._started = None, False
+            if self._folder is not None:
+                shutil.rmtree(self._folder, ignore_errors=True)
 
 
 def _set_python() -> None:
