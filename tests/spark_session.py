@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 from pyspark.sql import SparkSession
+
+from viewkeeper.pipeline.session import errors_to
 
 SETTINGS = {
     "spark.driver.memory": "1g",
@@ -36,21 +36,8 @@ def start_spark(folder: Path) -> SparkSession:
         builder = builder.config(name, value)
     builder = builder.config("spark.sql.warehouse.dir", str(folder / "warehouse"))
     builder = builder.config("spark.local.dir", str(folder))
-    with _errors_to(folder / "spark.log"):
+    with errors_to(folder / "spark.log"):
         session = builder.getOrCreate()
         session.sparkContext.setLogLevel("ERROR")
     return session
 
-
-@contextmanager
-def _errors_to(path: Path) -> Iterator[None]:
-    """What is started meanwhile inherits a file as its standard error, and keeps it."""
-    sys.stderr.flush()
-    kept = os.dup(2)
-    with path.open("wb") as log:
-        os.dup2(log.fileno(), 2)
-    try:
-        yield
-    finally:
-        os.dup2(kept, 2)
-        os.close(kept)

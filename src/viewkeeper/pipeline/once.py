@@ -33,7 +33,8 @@ class Report:
 
     def __str__(self) -> str:
         by = {"rows": ", in this process", "spark": ", on Spark"}.get(self.engine, "")
-        lines = [f"{self.changes:,} changes in {self.seconds:.2f} s{by}; views are at {self.position}"]
+        what = "change" if self.changes == 1 else "changes"
+        lines = [f"{self.changes:,} {what} in {self.seconds:.2f} s{by}; views are at {self.position}"]
         if self.filled:
             lines.append(f"filled: {', '.join(self.filled)}")
         lines += [f"failed: {name}: {error.splitlines()[0]}" for name, error in self.failed.items()]

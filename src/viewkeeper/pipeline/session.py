@@ -102,7 +102,7 @@ class SparkSource:
         for name, value in {**CONTEXT, "spark.sql.warehouse.dir": f"{folder}/warehouse"}.items():
             builder = builder.config(name, value)
         try:
-            with _errors_to(Path(folder) / "spark.log"):
+            with errors_to(Path(folder) / "spark.log"):
                 session: SparkSession = builder.getOrCreate()
                 session.sparkContext.setLogLevel("ERROR")
         except Exception as error:
@@ -136,7 +136,7 @@ def _told(error: BaseException, log: Path) -> str:
 
 
 @contextmanager
-def _errors_to(path: Path) -> Iterator[None]:
+def errors_to(path: Path) -> Iterator[None]:
     """What is started meanwhile inherits a file as its standard error, and keeps it."""
     sys.stderr.flush()
     kept = os.dup(2)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from viewkeeper.errors import NotRetained, Outrun, ViewNotReady
+from viewkeeper.errors import Outrun, ViewNotReady
 from viewkeeper.execute.changetable import Weighted
 from viewkeeper.execute.encodedrows import FirstChanges
 from viewkeeper.model.types import Row
@@ -65,11 +65,6 @@ def input_rows(store: Store, bound: BoundViews, one: BoundView) -> int:
         return 0
 
 
-def restart_fill(store: Store, one: BoundView) -> None:
-    """Throw away what was filled so far: the position of the fill can no longer be read."""
-    store.view_tables.drop_objects(one.view.objects)
-
-
 def source_input(store: Store, bound: BoundViews, one: BoundView, position: int) -> Input:
     """What a fill reads, as of its position; NotRetained if that is gone."""
     below = bound.views.get(one.source)
@@ -115,12 +110,3 @@ def fill_step(
     fill = (state.filled, reached)
     batch = compute(store, bound, one.view.id, state, state.watermark, first, Timing(), fill, holder)
     return store.view_tables.apply(batch)
-
-
-def is_retained(store: Store, state: GroupState) -> bool:
-    """Whether the position of a fill can still be read as of."""
-    try:
-        store.snapshot(store.position(state.watermark))
-    except NotRetained:
-        return False
-    return True
