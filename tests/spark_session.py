@@ -40,4 +40,3 @@ def start_spark(folder: Path) -> SparkSession:
         session = builder.getOrCreate()
         session.sparkContext.setLogLevel("ERROR")
     return session
-

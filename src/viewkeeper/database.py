@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self, cast
+from weakref import WeakSet
 
-from viewkeeper.errors import Closed, Conflict, ReadOnly, TableDropped
+from viewkeeper.errors import Closed, Conflict, ReadOnly, TableDropped, ViewkeeperError, WrongType
 from viewkeeper.model.change import Change
 from viewkeeper.model.position import Position
 from viewkeeper.model.schema import Table
@@ -69,6 +71,7 @@ class Database:
         self._closed = False
         self._closing = threading.Lock()
         self._spark: SparkSource | None = None
+        self._running: WeakSet[Maintenance] = WeakSet()
 
     # Statements
 
@@ -293,8 +296,11 @@ class Database:
         from viewkeeper.pipeline.progress import shown
 
         self._check_writable()
+        if isinstance(until, str) and until != "head":
+            raise WrongType(f"until is {until!r}", hint='It is "head" or a position, such as a write returns.')
         catalog = self._store.catalog()
-        wanted = None if views is None else {view.id for view in map(catalog.known_view, views)}
+        names = [views] if isinstance(views, str) else views
+        wanted = None if names is None else {view.id for view in map(catalog.known_view, names)}
         target = None if isinstance(until, str) else self._store.offset(until)
         with shown(progress) as told:
             return maintain_once(self._shared, self._spark_source(spark), until=target, views=wanted, progress=told)
@@ -323,7 +329,7 @@ class Database:
         from viewkeeper.pipeline.continuous import Maintenance
 
         self._check_writable()
-        return Maintenance(
+        started = Maintenance(
             self._shared,
             self._spark_source(spark),
             trigger=trigger,
@@ -333,6 +339,8 @@ class Database:
             progress=progress,
             told=told,
         )
+        self._running.add(started)
+        return started
 
     def verify(
         self,
@@ -418,12 +426,15 @@ class Database:
         return self._store.configure(**given)
 
     def close(self) -> None:
-        """Close this handle; the store closes with its last handle."""
+        """Close this handle, and end maintenance that was started with it; the store closes with its last handle."""
         with self._closing:
             if self._closed:
                 return
             self._closed = True
             self._store = cast(Store, _ClosedStore())
+        for running in list(self._running):
+            with suppress(ViewkeeperError):
+                running.stop()
         if self._spark is not None:
             self._spark.stop()
         close_store(self._shared)

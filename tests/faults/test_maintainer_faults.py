@@ -26,10 +26,11 @@ from tests.faults.maintaining import (
 )
 from tests.faults.threads import Thread
 from tests.views.kept import finish, group_of, maintainer, shown
-from viewkeeper.errors import StoreDamaged, Unsupported
+from viewkeeper.errors import StoreDamaged, StoreFull, Unsupported
 from viewkeeper.model.view import View
 from viewkeeper.pipeline.maintainer import Maintainer
 from viewkeeper.store.groups import GroupState
+from viewkeeper.store.viewstore import ViewStore
 from viewkeeper.views import fill
 from viewkeeper.write import views as statements
 
@@ -165,6 +166,7 @@ class TestRaces:
             while not over.is_set():
                 keeping.round()
                 rounds += 1
+            keeping.let_go()
             return rounds
 
         threads = [Thread(keep) for _ in range(2)]
@@ -203,6 +205,25 @@ class TestRaces:
         assert {state.holder for state in store.view_tables.groups().values()} == {slow.holder}
         slow.round()
         assert refused == [False, False, True]
+        assert {state.holder for state in store.view_tables.groups().values()} == {""}
+        check(db)
+
+    def test_a_claim_is_let_go_when_another_has_done_the_work(self, db: vk.Database) -> None:
+        """Otherwise nobody could bring the group on before it runs out."""
+        store = store_of(db)
+        other = maintainer(store)
+
+        def outrun() -> None:
+            other.round()
+            if slow_one.left == 1:
+                write(db, 77, 1)
+
+        slow_one = Once("computed", outrun, times=2)
+        slow = maintainer(store, step=slow_one)
+        slow.round()
+        slow.round()
+        assert {state.holder for state in store.view_tables.groups().values()} == {slow.holder}
+        assert not slow.round().left
         assert {state.holder for state in store.view_tables.groups().values()} == {""}
         check(db)
 
@@ -314,6 +335,26 @@ class TestFailingViews:
         finish(keeping)
         note = store.view_tables.notes()[view_of(db, "ByN").id]
         assert (note.error, note.failures) == ("", 0)
+        check(db)
+
+    @pytest.mark.parametrize("error", [StoreFull("no luck"), AssertionError("no luck")], ids=["ours", "another"])
+    def test_an_apply_that_fails_stops_no_other_group(
+        self, db: vk.Database, monkeypatch: pytest.MonkeyPatch, error: Exception
+    ) -> None:
+        store = store_of(db)
+        view, really = view_of(db, "ByN").id, ViewStore._write
+
+        def write_all_but_one(self: ViewStore, txn: Any, number: int, changes: Any, batch: Any) -> None:
+            if number == view:
+                raise error
+            really(self, txn, number, changes, batch)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(ViewStore, "_write", write_all_but_one)
+            done = maintainer(store).round()
+        assert list(done.failed) == ["ByN"]
+        assert state_of(db, "ByN").watermark < state_of(db, "Totals").watermark == store.offset(store.head())
+        finish(maintainer(store))
         check(db)
 
     def test_it_is_left_alone_for_a_while(self, db: vk.Database, monkeypatch: pytest.MonkeyPatch) -> None:

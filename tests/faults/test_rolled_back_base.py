@@ -13,6 +13,7 @@ import pytest
 import viewkeeper as vk
 from tests.faults.maintaining import VIEWS, check, prepare, store_of, write
 from tests.views.kept import finish, group_of, maintainer
+from viewkeeper.pipeline.clock import work_due
 from viewkeeper.views import fill
 from viewkeeper.write import views as statements
 
@@ -64,6 +65,22 @@ class TestLost:
         with lose(path, write_and_maintain) as db:
             head = store_of(db).offset(db.head())
             assert any(state.watermark > head for state in store_of(db).view_tables.groups().values())
+            db.maintain()
+            check(db)
+
+    def test_a_maintainer_that_goes_on_has_work_though_nobody_writes(self, path: Path) -> None:
+        with lose(path, write_and_maintain) as db:
+            assert work_due(store_of(db)) is not None
+            db.maintain()
+            assert work_due(store_of(db)) is None
+
+    def test_a_view_that_was_lost_leaves_nothing_to_one_that_gets_its_id(self, path: Path) -> None:
+        def meanwhile(db: vk.Database) -> None:
+            db.execute("CREATE VIEW Lost AS SELECT g, n FROM T WHERE n < 2")
+            db.execute("CREATE VIEW Gone AS SELECT g, n FROM T WHERE n < 3")
+
+        with lose(path, meanwhile) as db:
+            db.execute("CREATE VIEW Found AS SELECT g, n FROM T WHERE n > 1")
             db.maintain()
             check(db)
 

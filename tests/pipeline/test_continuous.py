@@ -12,6 +12,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import viewkeeper as vk
+from viewkeeper.errors import StoreFull
 from viewkeeper.pipeline.clock import clock_frame
 from viewkeeper.pipeline.maintainer import Maintainer, Round
 from viewkeeper.pipeline.session import SparkSource
@@ -139,3 +140,39 @@ def test_stopping_removes_the_checkpoint_and_is_heard_at_once(db: vk.Database, s
     running.stop()
     assert not folder.exists()
     assert running.wait(1)
+
+
+def test_one_session_maintains_one_database_twice(db: vk.Database, spark: SparkSession) -> None:
+    db.execute(SUMS)
+    source = SparkSource(spark)
+    with db.start_maintenance(spark=source) as first:
+        with db.start_maintenance(spark=source):
+            assert rows(db, put(db, 0, 5)) == wanted(range(5))
+        assert first.is_running
+        assert rows(db, put(db, 5, 5)) == wanted(range(10))
+
+
+def test_closing_the_database_ends_its_maintenance(db: vk.Database, spark: SparkSession) -> None:
+    db.execute(SUMS)
+    running = db.start_maintenance(spark=spark)
+    db.close()
+    assert not running.is_running
+    assert not Path(running.checkpoint).exists()
+    running.stop()
+
+
+def test_trouble_that_concerns_all_views_does_not_end_it(
+    db: vk.Database, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    db.execute(SUMS)
+    really, told = Maintainer.round, threading.Event()
+
+    def fails_until_told(self: Maintainer, until: int | None = None, *, fill: bool = True) -> Round:
+        if not told.is_set():
+            raise StoreFull("the disk is full")
+        return really(self, until, fill=fill)
+
+    monkeypatch.setattr(Maintainer, "round", fails_until_told)
+    with db.start_maintenance(spark=spark, told=lambda done: told.set() if done.failed else None):
+        assert rows(db, put(db, 0, 5)) == wanted(range(5))
+        assert told.is_set()

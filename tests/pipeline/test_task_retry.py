@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-PROGRAM = '''
+PROGRAM = """
 import sys
 from collections.abc import Iterator
 from typing import Any
@@ -51,7 +51,7 @@ with vk.open(sys.argv[1]) as db:
     done = Maintainer(db._shared, spark, small_work=0).round()
     print(done.engine, done.failed, [tuple(row.values()) for row in db.scan("v")], db.verify("v").ok)
     spark.stop()
-'''
+"""
 
 
 def test_a_task_that_is_run_again_counts_once(tmp_path: Path) -> None:

@@ -54,6 +54,23 @@ def test_what_the_page_says_is_refused_is_refused(tables: Catalog, text: str) ->
         tables.run(text, _params(text))
 
 
+REASONS = re.findall(r"^\| `(.+?)` \| (.+?) \| .+ \|$", PAGE.partition("### Of views")[2], re.MULTILINE)
+
+
+def test_every_refused_construct_of_views_has_its_reason() -> None:
+    of_views = re.findall(r"^\| `(.+?)` \|", PAGE.partition("### Of views")[2], re.MULTILINE)
+    assert [text for text, _ in REASONS] == of_views
+    assert len(of_views) > 60
+
+
+@pytest.mark.parametrize(("text", "reason"), REASONS)
+def test_the_reason_on_the_page_is_the_one_that_the_error_gives(tables: Catalog, text: str, reason: str) -> None:
+    with pytest.raises(Unsupported) as told:
+        tables.run(text, _params(text))
+    # Of a statement that is none of ours the error lists ours.
+    assert told.value.detail == reason or told.value.detail.startswith("The statements are ")
+
+
 def test_the_page_lists_every_type_name() -> None:
     section = PAGE.partition("## Types")[2].partition("##")[0]
     named = {name.partition("(")[0] for name in re.findall(r"`([A-Z]+(?:\(p,s\))?)`", section)}

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+import lmdb
 import pytest
 
-from viewkeeper.errors import Outrun, ViewNotReady
+from viewkeeper.errors import Outrun, StoreFull, ViewNotReady
 from viewkeeper.model.layout import Layout
 from viewkeeper.model.rowcodec import RowCodec
 from viewkeeper.model.schema import Column
 from viewkeeper.model.types import BIGINT, STRING, Row
+from viewkeeper.store import groups
 from viewkeeper.store.embedded import EmbeddedStore
 from viewkeeper.store.registry import close_store, open_store
 from viewkeeper.store.scan import ALL
@@ -148,3 +150,34 @@ def test_groups_survive_reopening(store: EmbeddedStore) -> None:
     again = open_store(path)
     assert rows(again, VIEW) == [("a", 1)]
     assert again.view_tables.groups()[GROUP].watermark == 4
+
+
+def test_a_group_that_could_not_be_made_leaves_no_handle_behind(
+    store: EmbeddedStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """LMDB gives the number of a handle that was never committed to the next one that is opened."""
+    views = store.view_tables
+    with monkeypatch.context() as patch:
+        patch.setattr(groups, "set_group", refuse)
+        with pytest.raises(StoreFull):
+            views.create_group(GROUP, [VIEW], 0, 0)
+    views.create_group(GROUP, [VIEW, AUXILIARY], 0, 0)
+    views.apply(batch(0, 5, view=change(VIEW, (None, ("a", 1)))))
+    assert rows(store, VIEW) == [("a", 1)]
+    assert rows(store, AUXILIARY) == []
+
+
+def refuse(*_: object) -> None:
+    raise lmdb.MapFullError
+
+
+@pytest.mark.parametrize("size", [600, 40_000])
+def test_a_key_of_any_length_is_stored(store: EmbeddedStore, size: int) -> None:
+    views = store.view_tables
+    views.create_group(GROUP, [VIEW], 0, 0)
+    first, second = ("x" * size, 1), ("x" * size + "y", 2)
+    views.apply(batch(0, 5, view=change(VIEW, (None, first), (None, second))))
+    assert rows(store, VIEW) == [second, first]
+    views.apply(batch(5, 6, view=change(VIEW, (first, None))))
+    assert rows(store, VIEW) == [second]
+    assert views.get_row(VIEW, codec(VIEW).key.encode(second)) == codec(VIEW).encode(second)

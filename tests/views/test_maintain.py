@@ -10,7 +10,8 @@ import pytest
 import viewkeeper as vk
 from tests.faults.maintaining import TABLE, check, store_of, write
 from tests.views.kept import finish, group_of, maintainer
-from viewkeeper.errors import FuturePosition
+from viewkeeper.errors import FuturePosition, StoreFull
+from viewkeeper.store.viewstore import ViewStore
 from viewkeeper.write import views as statements
 
 CHAIN = (
@@ -115,3 +116,32 @@ def test_any_split_of_the_log_gives_the_same_views(db: vk.Database) -> None:
         rounds = finish(maintainer(store_of(db), batch_changes=size, step=lambda _: check(db, at_head=False)))
         assert len(rounds) >= 6 // size
         check(db)
+
+
+def test_a_view_that_cannot_be_filled_is_not_made(db: vk.Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who is told of an error does not expect it to be there."""
+    with monkeypatch.context() as patch:
+        patch.setattr(ViewStore, "_write", fail)
+        with pytest.raises(StoreFull):
+            db.execute("CREATE VIEW Beside AS SELECT id FROM T")
+    assert "Beside" not in {view.name for view in db.views()}
+    db.execute("CREATE VIEW Beside AS SELECT id FROM T")
+    db.maintain()
+    check(db)
+
+
+def fail(*_: object) -> None:
+    raise StoreFull("no room")
+
+
+def test_a_row_whose_key_is_too_long_for_a_table_is_kept_in_a_view(db: vk.Database) -> None:
+    """The write is committed already: it must not stop the views that follow from it."""
+    db.execute("CREATE INDEX ByG ON T (g DESC, n)")
+    db.execute("CREATE VIEW ByLong AS SELECT g, COUNT(*) AS c, MAX(g) AS m FROM T GROUP BY g")
+    for number in range(4):
+        db.put("T", {"id": number, "g": "x" * 40_000 + str(number % 2), "n": number})
+    assert db.maintain().failed == {}
+    check(db)
+    db.delete("T", 1)
+    assert db.maintain().failed == {}
+    check(db)

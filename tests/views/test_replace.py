@@ -16,6 +16,7 @@ from tests.faults.maintaining import TABLE, check, fill_and_die, maintain_and_di
 from tests.faults.threads import Thread
 from tests.views.kept import finish, group_of, maintainer, shown
 from viewkeeper.errors import BadDefinition, UnknownColumn, ViewsDepend
+from viewkeeper.pipeline import maintainer as pipeline
 from viewkeeper.store.embedded import EmbeddedStore
 from viewkeeper.views import fill
 from viewkeeper.views.bound import bound_views
@@ -114,6 +115,49 @@ class TestSwap:
         # With its last step the last of the three is whole.
         assert seen[:-1] == [old] * (len(seen) - 1)
         assert set(old.values()).isdisjoint(seen[-1].values())
+        check(db)
+
+    @pytest.mark.parametrize("name", ["Low", "Middle", "Top"])
+    def test_maintaining_a_view_by_name_fills_what_replaces_it(self, db: vk.Database, name: str) -> None:
+        store = store_of(db)
+        db.execute("CREATE VIEW Beside AS SELECT id FROM T")
+        db.execute(f"CREATE OR REPLACE {OTHER_LOW}")
+        assert set(db.maintain(views=[name]).filled) == {"Low", "Middle", "Top"}
+        assert pending(store) == set()
+        check(db, at_head=False)
+
+    def test_no_writer_waits_for_a_swap_that_is_not_due(self, db: vk.Database, monkeypatch: pytest.MonkeyPatch) -> None:
+        """It would wait for an apply, with the lock that writers of tables need."""
+        store = store_of(db)
+        db.execute(f"CREATE OR REPLACE {OTHER_LOW}")
+        with monkeypatch.context() as patch:
+            patch.setattr(store, "define", lambda change: pytest.fail("the catalog was locked"))
+            settle_views(store)
+        finish(maintainer(store))
+        check(db)
+
+    def test_no_apply_begins_before_the_swap_is_committed(
+        self, db: vk.Database, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """It could take the old view ahead of the new one, and readers of the name back."""
+        store = store_of(db)
+        db.execute(f"CREATE OR REPLACE {OTHER_LOW}")
+        with monkeypatch.context() as patch:
+            patch.setattr(pipeline, "settle_views", lambda store: False)
+            finish(maintainer(store))
+        really, applying = store.refresh, []
+
+        def committed() -> None:
+            applying.append(Thread(lambda: store.view_tables.claim(0, "another", 1)))
+            applying[0].join(0.2)
+            assert applying[0].is_alive()
+            really()
+
+        with monkeypatch.context() as patch:
+            patch.setattr(store, "refresh", committed)
+            assert settle_views(store)
+        assert applying[0].ended() is False
+        assert pending(store) == set()
         check(db)
 
     def test_a_watermark_never_goes_back_for_readers_of_a_name(self, db: vk.Database) -> None:

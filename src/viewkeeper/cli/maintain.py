@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from viewkeeper.cli.opening import DatabasePath, open_existing
+from viewkeeper.errors import BatchFailed
 
 if TYPE_CHECKING:
     from viewkeeper.pipeline.maintainer import Round
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
 LINE_SECONDS = 5.0
 """Seconds between two lines about how it goes."""
+LOOK_SECONDS = 0.2
+"""Seconds between two looks at whether it is to end."""
 
 
 def maintain(
@@ -51,8 +54,14 @@ def maintain(
     from viewkeeper.pipeline.progress import shown
     from viewkeeper.pipeline.session import SparkSource
 
+    if view and not once:
+        raise typer.BadParameter("it goes with --once; without it, all views are kept.", param_hint="--view")
+    if repair and verify_every is None:
+        raise typer.BadParameter("it goes with --verify-every; viewkeeper repair mends once.", param_hint="--repair")
     seconds = None if verify_every is None else milliseconds(verify_every) / 1000
-    spark = SparkSource(master=master)
+    spark, ending = SparkSource(master=master), _Ending()
+    # As for Ctrl-C, also while Spark starts: the round under way is ended, and temporary folders are removed.
+    signal.signal(signal.SIGTERM, _interrupt)
     with open_existing(path, read_only=False) as db, shown(not quiet) as progress:
         try:
             if once:
@@ -64,6 +73,7 @@ def maintain(
                     raise typer.Exit(1)
                 return
             told = _Lines(quiet)
+            ending.listen()
             with db.start_maintenance(
                 trigger=trigger,
                 spark=spark,
@@ -73,18 +83,55 @@ def maintain(
                 verify_every=seconds,
                 repair=repair,
             ) as running:
-                # As for Ctrl-C: the round under way is ended, the checkpoint removed.
-                signal.signal(signal.SIGTERM, _interrupt)
                 if not quiet:
                     typer.echo(f"maintaining {path}; stop it with Ctrl-C", err=True)
-                while not running.wait(LINE_SECONDS):
-                    told.line(db.status())
+                # Spark has put a handler of its own in its place.
+                ending.listen()
+                due = time.monotonic() + LINE_SECONDS
+                while running.is_running and not ending.asked:
+                    time.sleep(LOOK_SECONDS)
+                    if time.monotonic() > due:
+                        told.line(db.status())
+                        due = time.monotonic() + LINE_SECONDS
+            if ending.asked:
+                raise KeyboardInterrupt
+        except BatchFailed:
+            # Spark may have heard the same signal, and have gone first.
+            if not ending.asked:
+                raise
+            raise KeyboardInterrupt from None
         finally:
             spark.stop()
+            ending.restore()
 
 
 def _interrupt(*_: object) -> None:
     raise KeyboardInterrupt
+
+
+class _Ending:
+    """Notes Ctrl-C and SIGTERM: raised at once, they would break off what is just being said to Spark.
+
+    Either may come twice at once, where a whole group of processes is told to end. A later Ctrl-C is raised.
+    """
+
+    def __init__(self) -> None:
+        self.asked = 0.0
+        self._before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+
+    def restore(self) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+
+    def listen(self) -> None:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, self._note)
+
+    def _note(self, number: int, _: object) -> None:
+        if not self.asked:
+            self.asked = time.monotonic()
+        elif number == signal.SIGINT and time.monotonic() - self.asked > 1:
+            raise KeyboardInterrupt
 
 
 def _say_failed(failed: dict[str, str]) -> None:

@@ -127,7 +127,8 @@ def _batch(view: ViewStatus) -> str:
     total = sum(view.batch_seconds.values())
     where = f" on {view.batch_engine}" if view.batch_engine else ""
     phases = ", ".join(f"{phase} {seconds:.2g}" for phase, seconds in view.batch_seconds.items())
-    return f"{view.batch_changes:,} changes{where} in {total:.2g} s" + (f": {phases}" if phases else "")
+    what = "change" if view.batch_changes == 1 else "changes"
+    return f"{view.batch_changes:,} {what}{where} in {total:.2g} s" + (f": {phases}" if phases else "")
 
 
 def _verified(view: ViewStatus) -> str:

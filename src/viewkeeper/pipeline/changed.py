@@ -25,7 +25,7 @@ from viewkeeper.model.rowcodec import RowCodec
 from viewkeeper.model.types import Row
 from viewkeeper.pipeline.stored import StoredTable
 from viewkeeper.store.embedded import EmbeddedStore
-from viewkeeper.store.keyspace import stored_key
+from viewkeeper.store.keyspace import stored_view_key
 from viewkeeper.store.scan import Interval, Item
 from viewkeeper.store.viewstore import ViewReading
 from viewkeeper.views.bound import BoundView, BoundViews
@@ -119,7 +119,7 @@ class RowPart:
 
     def items(self, reading: ViewReading, table: StoredTable) -> Iterator[Item]:
         found = zip(self.keys, reading.get_many(table.number, self.keys), strict=True)
-        return iter(sorted((stored_key(key), value) for key, value in found if value is not None))
+        return iter(sorted((stored_view_key(key), value) for key, value in found if value is not None))
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +162,7 @@ class GroupPart:
         else:
             prefixes = (table.codec.key.encode_key(group) for group in self.groups)
             found = (item for prefix in prefixes for item in _beginning(reading, table.codec, prefix))
-        return iter(sorted((stored_key(key), value) for key, value in found if value is not None))
+        return iter(sorted((stored_view_key(key), value) for key, value in found if value is not None))
 
 
 def _beginning(reading: ViewReading, codec: RowCodec, prefix: bytes) -> Iterator[Item]:

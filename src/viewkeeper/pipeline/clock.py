@@ -32,11 +32,15 @@ Due = Callable[[EmbeddedStore], "int | None"]
 
 
 def work_due(store: EmbeddedStore) -> int | None:
-    """The lowest watermark before the head, of groups that are whole and not left alone after a failure."""
+    """The lowest watermark before the head, of groups that are whole and not left alone after a failure.
+
+    Or the head, if a group stands behind it: the base was rolled back, and what is there has to be filled anew.
+    """
     head = store.offset(store.head())
-    behind = [state for state in store.view_tables.groups().values() if state.filled is None and state.watermark < head]
+    states = store.view_tables.groups().values()
+    behind = [state for state in states if state.filled is None and state.watermark < head]
     if not behind:
-        return None
+        return head if any(state.watermark > store.offset(store.head()) for state in states) else None
     now = time.time_ns() // 1000
     aside = {number for number, note in store.view_tables.notes().items() if note.retry_at > now}
     return min((state.watermark for state in behind if aside.isdisjoint(state.objects)), default=None)

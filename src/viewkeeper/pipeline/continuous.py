@@ -7,23 +7,26 @@ at its end, and a lost or an old one can do no harm.
 
 from __future__ import annotations
 
+import atexit
 import shutil
 import tempfile
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from viewkeeper.errors import BatchFailed, Closed, ForkedHandle, ViewkeeperError
+from viewkeeper.errors import BatchFailed, Closed, ForkedHandle, SparkMissing, ViewkeeperError, WrongType
+from viewkeeper.model.duration import milliseconds
 from viewkeeper.pipeline.backfill import Filler, Progress
 from viewkeeper.pipeline.checks import Checks
 from viewkeeper.pipeline.maintainer import BATCH_CHANGES, Maintainer, Round
 from viewkeeper.pipeline.progress import shown
 from viewkeeper.pipeline.session import SparkSource
 from viewkeeper.store.embedded import EmbeddedStore
-from viewkeeper.views.bound import bound_views
+from viewkeeper.views.bound import BoundView, BoundViews, bound_views
 from viewkeeper.views.settle import settle_views
 
 if TYPE_CHECKING:
@@ -32,6 +35,8 @@ if TYPE_CHECKING:
 
 LOOK = 0.2
 """Seconds between two looks for views to fill."""
+RETRY = 1.0
+"""Seconds to wait after what went wrong for all views."""
 TICK_SECONDS = 5.0
 """A batch of the clock does rounds for at most this long, so that a stop is soon heard."""
 
@@ -57,6 +62,7 @@ class Maintenance:
         progress: bool | Progress = False,
         told: Told | None = None,
     ) -> None:
+        interval = _checked(trigger, batch_changes, verify_every)
         self._store = store
         self._told = told or (lambda done: None)
         self._stopping = threading.Event()
@@ -66,7 +72,7 @@ class Maintenance:
         self.checkpoint = tempfile.mkdtemp(prefix="viewkeeper-checkpoint-")
         self.error: BaseException | None = None
         try:
-            self._query = self._start(spark, trigger)
+            self._query = self._start(spark, interval)
         except BaseException:
             shutil.rmtree(self.checkpoint, ignore_errors=True)
             raise
@@ -77,14 +83,17 @@ class Maintenance:
             self._threads.append(threading.Thread(target=run, name="viewkeeper-checks", daemon=True))
         for thread in self._threads:
             thread.start()
+        atexit.register(self._end)
 
-    def _start(self, spark: SparkSource, trigger: str) -> StreamingQuery:
+    def _start(self, spark: SparkSource, interval: int) -> StreamingQuery:
         from viewkeeper.pipeline.clock import clock_frame
 
+        # A session has one query of a name, and may maintain several databases, or one of them twice.
+        name = f"viewkeeper {self._maintainer.holder}"
         session = spark.session()
         ticks = clock_frame(session, self._store)
-        writer = ticks.writeStream.foreachBatch(self._tick).trigger(processingTime=trigger)
-        return writer.option("checkpointLocation", self.checkpoint).queryName("viewkeeper").start()
+        writer = ticks.writeStream.foreachBatch(self._tick).trigger(processingTime=f"{interval} milliseconds")
+        return writer.option("checkpointLocation", self.checkpoint).queryName(name).start()
 
     def _tick(self, _: DataFrame, __: int) -> None:
         """One batch of the clock: rounds until nothing is left, or for some seconds."""
@@ -95,6 +104,11 @@ class Maintenance:
             except (Closed, ForkedHandle) as error:
                 self.error = error
                 self._stopping.set()
+                return
+            except ViewkeeperError as error:
+                # A full disk, say: work is still due, so the clock goes on and it is tried again.
+                self._told(Round(failed={"maintenance": str(error)}))
+                self._stopping.wait(RETRY)
                 return
             self._told(done)
             if not done.left or time.monotonic() > until:
@@ -118,12 +132,16 @@ class Maintenance:
             if self._stopping.is_set():
                 return
             one, done = bound.views[number], Round()
-            self._maintainer.guard([one], done, partial(self._filler.fill, bound, one))
-            if done.failed:
+            self._maintainer.guard([one], done, partial(self._fill_one, bound, one, done))
+            if done.failed or done.filled:
                 self._told(done)
         if any(view.replaces is not None for view in bound.catalog.views.values()):
             # The clock stands still while nothing lags, and a swap waits for nothing else.
             settle_views(self._store)
+
+    def _fill_one(self, bound: BoundViews, one: BoundView, done: Round) -> None:
+        if self._filler.fill(bound, one):
+            self._maintainer.tell_filled(one, done)
 
     @property
     def is_running(self) -> bool:
@@ -142,15 +160,34 @@ class Maintenance:
     def stop(self) -> None:
         """End it behind the round under way. BatchFailed if it had ended by itself."""
         self._stopping.set()
-        failed = None if self._query.isActive else self._query.exception()
-        self._query.stop()
+        failed = self._stop_clock()
         for thread in self._threads:
             thread.join()
+        with suppress(ViewkeeperError):
+            self._maintainer.let_go()
         self._shown.__exit__(None, None, None)
         shutil.rmtree(self.checkpoint, ignore_errors=True)
+        atexit.unregister(self._end)
         if self.error is None and failed is not None:
             self.error = failed
             raise BatchFailed("maintenance had ended by itself", detail=str(failed).splitlines()[0]) from failed
+
+    def _end(self) -> None:
+        """The program ends and nobody has stopped it: as if killed, which does no harm, but no folder stays."""
+        self._stopping.set()
+        # Otherwise it would go on writing to the folder.
+        self._stop_clock()
+        shutil.rmtree(self.checkpoint, ignore_errors=True)
+
+    def _stop_clock(self) -> BaseException | None:
+        """What had ended the query before, if anything had."""
+        try:
+            failed = None if self._query.isActive else self._query.exception()
+            self._query.stop()
+        except Exception as error:  # noqa: BLE001
+            # The JVM has gone, as it does where a signal goes to all processes of a service.
+            return SparkMissing("Spark has gone", detail=str(error), hint="Start maintenance again.")
+        return failed
 
     def __enter__(self) -> Self:
         return self
@@ -159,3 +196,15 @@ class Maintenance:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.stop()
+
+
+def _checked(trigger: str, batch_changes: int, verify_every: float | None) -> int:
+    """The trigger in milliseconds; WrongType, before anything is started, if one of the three cannot be meant."""
+    if batch_changes < 1:
+        raise WrongType(f"batch_changes is {batch_changes}", hint="A batch takes in at least one change.")
+    if verify_every is not None and not verify_every > 0:
+        raise WrongType(
+            f"verify_every is {verify_every:g} seconds",
+            hint="Give the seconds between two comparisons, or leave it out: nothing is then compared.",
+        )
+    return milliseconds(trigger)

@@ -10,10 +10,12 @@ from __future__ import annotations
 import os
 import secrets
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
+from threading import Lock
 
-from viewkeeper.errors import BatchFailed, NotRetained, Outrun, ViewkeeperError, ViewNotReady
+from viewkeeper.errors import BatchFailed, Closed, ForkedHandle, NotRetained, Outrun, ViewkeeperError, ViewNotReady
 from viewkeeper.execute.encodedrows import FirstChanges
 from viewkeeper.pipeline.backfill import Filler, Progress
 from viewkeeper.pipeline.session import SparkSource
@@ -70,6 +72,9 @@ class Maintainer:
         self._small_work = small_work
         self._step = step
         self._lost: dict[int, int] = {}
+        self._claimed: set[int] = set()
+        # Fills may run in a thread of their own, and leave notes too.
+        self._noting = Lock()
         self._noted = 0.0
         self._notes: dict[int, dict[str, object]] = {}
 
@@ -100,7 +105,14 @@ class Maintainer:
         if settle_views(self.store):
             self._step("settled")
         self._write_notes(force=not done.left)
+        if not done.left:
+            self.let_go()
         return done
+
+    def let_go(self) -> None:
+        """Release what it has claimed: the group may be where it was to be brought, by whoever was faster."""
+        while self._claimed:
+            self.store.view_tables.release(self._claimed.pop(), self.holder)
 
     # Fills
 
@@ -127,11 +139,16 @@ class Maintainer:
 
     def _fill_one(self, bound: BoundViews, one: BoundView, done: Round) -> None:
         if self._filler.fill(bound, one):
-            done.filled.append(one.view.name)
-            self._notes[one.view.id] = {"error": "", "failures": 0, "retry_at": 0}
+            self.tell_filled(one, done)
             self._step("filled")
         else:
             done.left = True
+
+    def tell_filled(self, one: BoundView, done: Round) -> None:
+        """Count a fill as done; an earlier failure of it is forgotten."""
+        done.filled.append(one.view.name)
+        self._note(one.view.id, error="", failures=0, retry_at=0)
+        self._write_notes(force=True)
 
     # Batches
 
@@ -268,34 +285,54 @@ class Maintainer:
         return batches
 
     def _apply(self, bound: BoundViews, batches: list[Apply], timing: Timing, done: Round) -> None:
-        outcomes = self.store.view_tables.apply_all(batches)
+        outcomes = self._applied(bound, batches, done)
         timing.lap("apply")
         self._step("applied")
         now = time.time_ns() // 1000
         for batch, outcome in zip(batches, outcomes, strict=True):
+            if outcome is None:
+                continue
             if isinstance(outcome, Outrun):
                 self._lose(batch.group)
                 done.left = True
                 continue
             self._lost.pop(batch.group, None)
+            self._claimed.discard(batch.group)
             done.groups += 1
             for one in bound.of(outcome.objects):
-                self._notes[one.view.id] = {
-                    "error": "",
-                    "failures": 0,
-                    "retry_at": 0,
-                    "batch_at": now,
-                    "batch_changes": batch.upper - batch.lower,
-                    "batch_engine": done.engine,
-                    "batch_seconds": dict(timing.seconds),
-                }
+                self._note(
+                    one.view.id,
+                    error="",
+                    failures=0,
+                    retry_at=0,
+                    batch_at=now,
+                    batch_changes=batch.upper - batch.lower,
+                    batch_engine=done.engine,
+                    batch_seconds=dict(timing.seconds),
+                )
         self._write_notes()
+
+    def _applied(self, bound: BoundViews, batches: list[Apply], done: Round) -> Sequence[GroupState | Outrun | None]:
+        """What became of each batch, all in one transaction; if one fails there, each by itself, None for those."""
+        try:
+            return self.store.view_tables.apply_all(batches)
+        except (Closed, ForkedHandle):
+            raise
+        except Exception:  # noqa: BLE001 - whatever it is, it shows again below
+            outcomes: list[GroupState | Outrun | None] = [None] * len(batches)
+
+            def apply(place: int) -> None:
+                (outcomes[place],) = self.store.view_tables.apply_all([batches[place]])
+
+            for place, batch in enumerate(batches):
+                self.guard(bound.of(batch.counted), done, partial(apply, place))
+            return outcomes
 
     def _lose(self, group: int) -> None:
         """A compare-and-set was lost; who loses twice in a row claims the group for a while."""
         self._lost[group] = self._lost.get(group, 0) + 1
-        if self._lost[group] >= 2:
-            self.store.view_tables.claim(group, self.holder, CLAIM_SECONDS)
+        if self._lost[group] >= 2 and self.store.view_tables.claim(group, self.holder, CLAIM_SECONDS):
+            self._claimed.add(group)
 
     # Failures
 
@@ -318,11 +355,7 @@ class Maintainer:
             failures = (known[one.view.id].failures if one.view.id in known else 0) + 1
             pause = min(LAST_RETRY, FIRST_RETRY * 2 ** (failures - 1))
             done.failed[one.view.name] = str(error)
-            self._notes[one.view.id] = {
-                "error": str(error),
-                "failures": failures,
-                "retry_at": int((now + pause) * 1e6),
-            }
+            self._note(one.view.id, error=str(error), failures=failures, retry_at=int((now + pause) * 1e6))
         self._write_notes(force=True)
 
     def _tell_unbound(self, bound: BoundViews, done: Round) -> None:
@@ -331,7 +364,7 @@ class Maintainer:
         for number, error in bound.failed.items():
             done.failed[bound.catalog.views[number].name] = str(error)
             if number not in known or known[number].error != str(error):
-                self._notes[number] = {"error": str(error), "failures": 1, "retry_at": 0}
+                self._note(number, error=str(error), failures=1, retry_at=0)
 
     def _aside(self) -> set[int]:
         """Views whose last attempt failed and that are to be left alone for now."""
@@ -342,8 +375,9 @@ class Maintainer:
         """Fill anew the groups whose changes the base has lost: rolled back by a power cut, or no longer in the log."""
         lost = [
             number
-            for state in self.store.view_tables.groups().values()
-            if self._is_lost(state)
+            for group, state in self.store.view_tables.groups().items()
+            # Another maintainer may have brought it on, and the log been truncated behind it, since it was read.
+            if self._is_lost(state) and self.store.view_tables.groups().get(group) == state
             for number in state.objects
         ]
         if not lost:
@@ -352,11 +386,8 @@ class Maintainer:
         above = [view.id for view in bound.catalog.dependents(lost)]
         for one in reversed(bound.of([*lost, *above])):
             self.store.view_tables.drop_objects(one.view.objects)
-            self._notes[one.view.id] = {
-                "error": "filled anew: the log no longer has the changes that it was to follow",
-                "failures": 0,
-                "retry_at": 0,
-            }
+            told = "filled anew: the log no longer has the changes that it was to follow"
+            self._note(one.view.id, error=told, failures=0, retry_at=0)
         self._write_notes(force=True)
 
     def _is_lost(self, state: GroupState) -> bool:
@@ -370,11 +401,16 @@ class Maintainer:
             return state.watermark != oldest
         return known[0] != state.transaction
 
+    def _note(self, number: int, **changed: object) -> None:
+        with self._noting:
+            self._notes[number] = changed
+
     def _write_notes(self, *, force: bool = False) -> None:
         now = time.monotonic()
-        if self._notes and (force or now - self._noted > NOTE_SECONDS):
-            # What was dropped meanwhile needs no note: nobody would ever remove it.
-            views = self.store.catalog().views
-            self.store.view_tables.note_all({number: note for number, note in self._notes.items() if number in views})
-            self._notes = {}
-            self._noted = now
+        with self._noting:
+            if not self._notes or not (force or now - self._noted > NOTE_SECONDS):
+                return
+            noted, self._notes, self._noted = self._notes, {}, now
+        # What was dropped meanwhile needs no note: nobody would ever remove it.
+        views = self.store.catalog().views
+        self.store.view_tables.note_all({number: note for number, note in noted.items() if number in views})

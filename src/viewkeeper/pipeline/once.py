@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 
 from viewkeeper.model.position import Position
@@ -61,16 +61,19 @@ def maintain_once(
     changes = rounds = 0
     engine = ""
     filled: list[str] = []
-    while True:
-        done = maintainer.round(target)
-        rounds += 1
-        changes += done.changes
-        engine = done.engine or engine
-        filled += done.filled
-        if not done.left:
-            break
-        if not done.groups and not done.filled:
-            time.sleep(WAIT)
+    try:
+        while True:
+            done = maintainer.round(target)
+            rounds += 1
+            changes += done.changes
+            engine = done.engine or engine
+            filled += done.filled
+            if not done.left:
+                break
+            if not done.groups and not done.filled:
+                time.sleep(WAIT)
+    finally:
+        maintainer.let_go()
     return Report(
         position=store.position(target),
         changes=changes,
@@ -92,13 +95,21 @@ def _boundary(store: EmbeddedStore, until: int | None) -> int:
 
 
 def _with_sources(store: EmbeddedStore, views: Collection[int]) -> frozenset[int]:
+    """Views and all that they read; and what is being filled to replace any of these, which is swapped together."""
     catalog = store.catalog()
-    found = set(views)
-    # A view is always made after what it reads.
-    for number in sorted(catalog.views, reverse=True):
-        if number in found:
-            found.update(catalog.views[number].sources)
-    return frozenset(found)
+
+    def read_by(numbers: Iterable[int]) -> set[int]:
+        found = set(numbers)
+        # A view is always made after what it reads.
+        for number in sorted(catalog.views, reverse=True):
+            if number in found:
+                found.update(catalog.views[number].sources)
+        return found
+
+    found = read_by(views)
+    replacing = {view.id for view in catalog.views.values() if view.replaces in found}
+    above = {view.id for view in catalog.dependents(replacing) if view.replaces is not None}
+    return frozenset(read_by(found | replacing | above))
 
 
 def _left_behind(store: EmbeddedStore, target: int, wanted: frozenset[int] | None) -> dict[str, str]:

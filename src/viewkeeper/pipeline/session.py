@@ -5,10 +5,13 @@ from __future__ import annotations
 import atexit
 import os
 import shutil
+import signal
 import sys
 import tempfile
+import threading
+import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -51,6 +54,10 @@ CONTEXT = {
 }
 
 
+_shared = Lock()
+_using: list[SparkSource] = []
+"""Who uses the one context of this process; what was started here is stopped by the last of them."""
+
 Spark: TypeAlias = "SparkSession | SparkSource"
 """A session of the caller's, or a source of one."""
 
@@ -66,7 +73,7 @@ class SparkSource:
         self._master = master
         self._session: SparkSession | None = None
         self._started = False
-        self._folder: str | None = None
+        self._folders: list[str] = []
         self._lock = Lock()
 
     @property
@@ -77,21 +84,28 @@ class SparkSource:
         """The session; SparkMissing if none can be started here."""
         with self._lock:
             if self._session is None:
-                base = self._given if self._given is not None else self._start()
+                base = self._given if self._given is not None else self._share()
                 self._session = base.newSession()
                 for name, value in SESSION.items():
                     self._session.conf.set(name, value)
             return self._session
+
+    def _share(self) -> SparkSession:
+        with _shared, _signals_later():
+            session = self._start()
+            _using.append(self)
+            return session
 
     def _start(self) -> SparkSession:
         from pyspark import SparkContext
         from pyspark.sql import SparkSession
 
         if SparkContext._active_spark_context is not None:
-            # Somebody else's, who will stop it.
+            # Somebody else's, who will stop it; or one that was started here for another database.
             return SparkSession.builder.getOrCreate()
         _set_python()
-        folder = self._folder = tempfile.mkdtemp(prefix="viewkeeper-spark-")
+        folder = tempfile.mkdtemp(prefix="viewkeeper-spark-")
+        self._folders.append(folder)
         atexit.register(shutil.rmtree, folder, ignore_errors=True)
         builder: Any = SparkSession.builder.appName("viewkeeper")
         if self._master is not None:
@@ -109,19 +123,53 @@ class SparkSource:
             raise SparkMissing(
                 "Spark could not be started",
                 detail=_told(error, Path(folder) / "spark.log"),
-                hint="Java 17 or later has to be installed and on the PATH, or JAVA_HOME set.",
+                hint="Java 17 or later has to be on the PATH, or JAVA_HOME be set; a master, one that Spark knows.",
             ) from error
         self._started = True
         return session
 
     def stop(self) -> None:
-        """Stop the context if it was started here."""
-        with self._lock:
-            if self._started and self._session is not None:
-                self._session.stop()
-            self._session, self._started = None, False
-            if self._folder is not None:
-                shutil.rmtree(self._folder, ignore_errors=True)
+        """Stop the context, if it was started here or by another that has left it to this one, and none is left."""
+        with self._lock, _shared:
+            session, self._session = self._session, None
+            if self in _using:
+                _using.remove(self)
+                if _using:
+                    _using[0]._inherit(self)
+                elif self._started and session is not None:
+                    # It fails where the JVM has gone already.
+                    with suppress(Exception), warnings.catch_warnings(action="ignore"):
+                        session.stop()
+            for folder in self._folders:
+                shutil.rmtree(folder, ignore_errors=True)
+            self._started, self._folders = False, []
+
+    def _inherit(self, other: SparkSource) -> None:
+        self._started = self._started or other._started
+        self._folders += other._folders
+        other._folders = []
+
+
+@contextmanager
+def _signals_later() -> Iterator[None]:
+    """Ctrl-C and SIGTERM wait for the end of this: a JVM that is left while it starts would stay for ever."""
+    came: list[int] = []
+
+    def note(number: int, _: object) -> None:
+        came.append(number)
+
+    kept = {}
+    if threading.current_thread() is threading.main_thread():
+        kept = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in kept.items():
+            # Spark has a handler of its own for Ctrl-C, which also cancels what runs.
+            if signal.getsignal(number) is note:
+                signal.signal(number, handler)
+        for sent in came:
+            signal.raise_signal(sent)
 
 
 def _set_python() -> None:
@@ -131,7 +179,7 @@ def _set_python() -> None:
 
 def _told(error: BaseException, log: Path) -> str:
     lines = [line.strip() for line in log.read_text(errors="replace").splitlines() if line.strip()]
-    said = lines[-1] if lines else ""
+    said = next((line for line in reversed(lines) if not line.startswith(("at ", "..."))), "")
     return f"{str(error).strip() or type(error).__name__} {said}".strip()
 
 

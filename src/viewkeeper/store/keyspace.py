@@ -28,20 +28,26 @@ DIGEST = 16
 RUN = LMDB_KEY - DIGEST
 """Length of the prefix that the keys of a run share."""
 MAX_KEY = 32 << 10
-"""Bytes of an encoded key. A run is sorted in memory, so a key has to stay small against a row."""
+"""Bytes of an encoded key of a table. A run is sorted in memory, so a key has to stay small against a row."""
 
 
 def stored_key(key: bytes) -> bytes:
-    """The LMDB key of an encoded key; KeyTooLong above 32 KiB. LMDB has no empty keys: that one is a NUL."""
-    if not key:
-        return b"\0"
-    if len(key) < RUN:
-        return key
+    """The LMDB key of an encoded key of a table; KeyTooLong above 32 KiB."""
     if len(key) > MAX_KEY:
         raise KeyTooLong(
             f"a key takes {len(key):,} bytes, more than {MAX_KEY:,}",
             hint="Make a digest of the long column the key, and keep the column itself beside it.",
         )
+    return stored_view_key(key)
+
+
+def stored_view_key(key: bytes) -> bytes:
+    """The LMDB key of an encoded key of a view, of whatever length. LMDB has no empty keys: that one is a NUL.
+
+    The rows that it follows from are committed already, so it is too late to refuse one.
+    """
+    if len(key) < RUN:
+        return key or b"\0"
     return key[:RUN] + blake2b(key, digest_size=DIGEST).digest()
 
 

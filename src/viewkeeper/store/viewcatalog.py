@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -25,6 +26,8 @@ class ViewCatalog:
 
     def new_ids(self, count: int) -> int:
         """The first of `count` object ids that nothing else will ever have."""
+        # A base rolled back by a power cut gives ids again that objects of a lost view have.
+        self.forget()
         return self._store.define(lambda txn, _: catalogs.take_ids(txn, self._store.catalog_db, count))
 
     def create(self, catalog: Catalog, views: Sequence[View], gone: Sequence[View] = ()) -> None:
@@ -75,25 +78,38 @@ class ViewCatalog:
 
         No apply runs meanwhile, so readers of a name never go back.
         """
-        swapped = self._store.define(lambda txn, current: self._swap(txn, current, views))
+        # A look first: whoever waits for an apply to end in order to look again keeps all writers of tables waiting.
+        with self._store.views.begin() as txn:
+            if not self._are_ready(txn, views):
+                return False
+        with ExitStack() as held:
+            swapped = self._store.define(lambda txn, current: self._swap(txn, current, views, held))
         if swapped:
             self.forget()
         return swapped
 
-    def _swap(self, txn: Txn, current: Catalog, views: Sequence[View]) -> bool:
+    def _swap(self, txn: Txn, current: Catalog, views: Sequence[View], held: ExitStack) -> bool:
         if any(current.views.get(view.id) != view for view in views):
             return False
-        with self._store.views.begin(write=True) as held:
-            for view in views:
-                assert view.replaces is not None
-                reached = self._watermark(held, view.id)
-                if reached < 0 or reached < self._watermark(held, view.replaces):
-                    return False
-            old = {view.replaces for view in views if view.replaces is not None}
-            catalogs.remove_views(txn, self._store.catalog_db, old)
-            left = _without(current, old)
-            named = [replace(view, replaces=None) for view in views]
-            catalogs.store_views(txn, self._store.catalog_db, left, named)
+        # Held until the catalog is committed: an apply before that could still take the old view ahead.
+        applying = self._store.views.begin(write=True)
+        held.callback(applying.abort)
+        if not self._are_ready(applying, views):
+            return False
+        old = {view.replaces for view in views if view.replaces is not None}
+        catalogs.remove_views(txn, self._store.catalog_db, old)
+        left = _without(current, old)
+        named = [replace(view, replaces=None) for view in views]
+        catalogs.store_views(txn, self._store.catalog_db, left, named)
+        return True
+
+    def _are_ready(self, txn: Txn, views: Sequence[View]) -> bool:
+        """Whether views are whole, and none stands before the one that it replaces."""
+        for view in views:
+            assert view.replaces is not None
+            reached = self._watermark(txn, view.id)
+            if reached < 0 or reached < self._watermark(txn, view.replaces):
+                return False
         return True
 
     def _watermark(self, txn: Txn, number: int) -> int:

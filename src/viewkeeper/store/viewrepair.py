@@ -24,7 +24,7 @@ from viewkeeper.model.rowcodec import RowCodec
 from viewkeeper.store.blocks import RawChange
 from viewkeeper.store.environment import Database, Txn
 from viewkeeper.store.groups import GroupState
-from viewkeeper.store.keyspace import stored_key
+from viewkeeper.store.keyspace import stored_view_key
 
 if TYPE_CHECKING:
     from viewkeeper.store.viewstore import Counted, ViewStore
@@ -92,7 +92,7 @@ def last_told(views: ViewStore, number: int, codec: RowCodec, keys: Collection[b
             for before, after in section.pairs(codec):
                 row = before if after is None else after
                 assert row is not None
-                key = stored_key(codec.key.encode(row))
+                key = stored_view_key(codec.key.encode(row))
                 if key in wanted:
                     told[key] = None if after is None else codec.encode(after)
     return told

@@ -12,6 +12,7 @@ from __future__ import annotations
 import struct
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -22,7 +23,7 @@ from viewkeeper.store import groups, notes
 from viewkeeper.store.blocks import Block, RawChange, decode_block, encode_block, encode_section
 from viewkeeper.store.environment import Database, Txn, explained
 from viewkeeper.store.groups import GroupState, ObjectState
-from viewkeeper.store.keyspace import stored_key
+from viewkeeper.store.keyspace import stored_view_key
 from viewkeeper.store.scan import Interval, Item, read_slice
 from viewkeeper.store.viewrepair import Repair, by_object, now, write_rows
 
@@ -96,11 +97,11 @@ class ViewReading:
         return self._places[number][0]
 
     def get(self, number: int, key: bytes) -> bytes | None:
-        return self._txn.get(stored_key(key), db=self._places[number][1])
+        return self._txn.get(stored_view_key(key), db=self._places[number][1])
 
     def get_many(self, number: int, keys: Sequence[bytes]) -> list[bytes | None]:
         db, get = self._places[number][1], self._txn.get
-        return [get(stored_key(key), db=db) for key in keys]
+        return [get(stored_view_key(key), db=db) for key in keys]
 
     def slice(self, codec: RowCodec, interval: Interval, count: int, *, reverse: bool = False) -> list[Item]:
         return read_slice(self._txn, self._places[codec.table.id][1], codec, interval, count, reverse=reverse)
@@ -165,7 +166,7 @@ class ViewStore:
             slot = groups.whole_slot(txn, self.objects_db, self.groups_db, number)
             handle = None if slot is None else handles.get(_name(slot))
             if handle is not None:
-                return txn.get(stored_key(key), db=handle)
+                return txn.get(stored_view_key(key), db=handle)
         with self.reading([number]) as reading:
             return reading.get(number, key)
 
@@ -202,6 +203,20 @@ class ViewStore:
                 for slot in unopened:
                     self._env.database(_name(slot))
 
+    @contextmanager
+    def _opening(self) -> Iterator[Txn]:
+        """A write transaction that may open handles. Those of one that is given up are dead, and LMDB gives their
+        numbers to others: they have to be forgotten."""
+        with self._store.naming:
+            known = self._env.handles
+            try:
+                with self._env.begin(write=True) as txn:
+                    yield txn
+            except BaseException:
+                for name in self._env.handles.keys() - known.keys():
+                    self._env.forget(name)
+                raise
+
     def as_of(self, codec: RowCodec, offset: int) -> ViewSnapshot:
         """A view as it was at a watermark that its group has had."""
         from viewkeeper.store.viewsnapshot import ViewSnapshot
@@ -224,7 +239,7 @@ class ViewStore:
         Outrun, with nothing done, if one of the objects is there already.
         """
         state = GroupState(1, watermark, transaction, tuple(objects), committed_at, filled)
-        with self._store.naming, self._env.begin(write=True) as txn:
+        with self._opening() as txn:
             if any(groups.get_object(txn, self.objects_db, number) is not None for number in objects):
                 raise Outrun("the view is being filled by another process", hint="Wait for it.")
             for number in objects:
@@ -237,7 +252,7 @@ class ViewStore:
     @explained
     def drop_objects(self, objects: Sequence[int]) -> None:
         """Forget objects; a group goes with its last one, and rows with the last object that shares them."""
-        with self._store.naming, self._env.begin(write=True) as txn:
+        with self._opening() as txn:
             for number in objects:
                 found = groups.get_object(txn, self.objects_db, number)
                 if found is None:
@@ -271,7 +286,7 @@ class ViewStore:
         kept = min(known)
         if any(state.holder and state.deadline > time.time_ns() // 1000 for state in known.values()):
             return False
-        with self._store.naming, self._env.begin(write=True) as txn:
+        with self._opening() as txn:
             for group, state in known.items():
                 if groups.get_group(txn, self.groups_db, group) != state:
                     return False
@@ -379,9 +394,9 @@ class ViewStore:
         puts: list[Item] = []
         for key, (_, after) in changes.changes.items():
             if after is None:
-                txn.delete(stored_key(key), db=db)
+                txn.delete(stored_view_key(key), db=db)
             else:
-                puts.append((stored_key(key), after))
+                puts.append((stored_view_key(key), after))
         if puts:
             # Sorted keys go to neighbouring pages, which is what a B-tree likes.
             puts.sort()

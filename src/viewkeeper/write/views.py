@@ -6,10 +6,11 @@ one is filled by the next maintainer, and cannot be read before.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from typing import assert_never
 
-from viewkeeper.errors import BadDefinition, NotRetained, Outrun, UnknownTable, Unsupported
+from viewkeeper.errors import BadDefinition, NotRetained, Outrun, UnknownTable, Unsupported, ViewkeeperError
 from viewkeeper.model.view import View
 from viewkeeper.sql.maintain import Mode
 from viewkeeper.sql.sources import finder
@@ -63,9 +64,20 @@ def create_view(store: Store, catalog: Catalog, statement: CreateView) -> None:
         _check_cycle(catalog, statement, [replaced, *(definition for definition, _ in again), *gone])
         made += rebound(catalog, again, made[0], take)
     store.view_catalog.create(catalog, made, gone)
-    fill_small(store, made)
+    try:
+        fill_small(store, made)
+    except ViewkeeperError:
+        if replaced is None:
+            _undo(store, made[0])
+        raise
     if replaced is not None:
         settle_views(store)
+
+
+def _undo(store: Store, view: View) -> None:
+    """Forget a view that could not be filled: who is told of an error does not expect it to be there."""
+    with suppress(ViewkeeperError):
+        store.view_catalog.drop(store.catalog(), view, cascade=False)
 
 
 def _over_newest(catalog: Catalog, statement: CreateView) -> CreateView:
@@ -83,7 +95,7 @@ def _check_mode(statement: CreateView) -> None:
     if mode not in KEPT:
         raise Unsupported(
             f"MAINTAIN {statement.maintain} is not kept yet",
-            detail=f'View "{statement.name}" asks for it.',
+            detail=f'View "{statement.name}" asks for it, and views follow through a maintainer so far.',
             hint="Write MAINTAIN DEFERRED, or leave it out: a maintainer then keeps the view within its trigger.",
         )
 
@@ -136,6 +148,10 @@ def _not_there(catalog: Catalog, statement: DropView | AlterView, found: View | 
         return UnknownTable(
             f'"{found.name}" is {article} {found.kind}, not a {statement.kind}', hint=f"Write {word} {found.name}."
         )
+    table = catalog.names.get(statement.name.lower())
+    if table is not None:
+        hint = f"Write DROP TABLE {table.name}." if isinstance(statement, DropView) else "Tables have no mode."
+        return UnknownTable(f'"{table.name}" is a table, not a {statement.kind}', hint=hint)
     known = sorted({view.name for view in catalog.view_names.values() if view.kind == str(statement.kind)})
     detail = f"There {'is' if len(known) == 1 else 'are'} {', '.join(known)}." if known else "There is none."
     return UnknownTable(f'{statement.kind} "{statement.name}" does not exist', detail=detail)

@@ -17,7 +17,7 @@ from viewkeeper.sql.sources import Source
 
 Find = Callable[[str], Table | Source]
 
-_PERIODIC = "or write MAINTAIN PERIODIC n MINUTES: the view is then computed whole at that interval."
+_PERIODIC = "or wait for MAINTAIN PERIODIC: it will compute such a view whole at an interval, and is not kept yet."
 
 
 @dataclass(slots=True, kw_only=True)
