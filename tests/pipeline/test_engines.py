@@ -164,3 +164,18 @@ def test_a_task_that_fails_is_run_again_and_counts_once(db: vk.Database, spark: 
     assert issubclass(BatchFailed, vk.MaintenanceError)
     assert db.status()[0].state == "live"
     assert db.verify("sums").ok
+
+
+def test_views_of_two_databases_that_have_the_same_id_are_told_apart(tmp_path: Path, spark: SparkSession) -> None:
+    source = SparkSource(spark)
+    shown = {}
+    for name, query in (("one", "SELECT COUNT(*) AS n FROM Events"), ("two", "SELECT MAX(ID) AS n FROM Events")):
+        with vk.open(tmp_path / name, durability="os") as db:
+            db.execute(TABLE)
+            db.execute(f"CREATE MATERIALIZED VIEW v AS {query}")
+            for number in (3, 5):
+                db.put("Events", {"ID": number})
+            assert db.views()[0].id == 2
+            Maintainer(db._shared, source, small_work=0).round()
+            shown[name] = db.get("v")
+    assert shown == {"one": {"n": 2}, "two": {"n": 5}}

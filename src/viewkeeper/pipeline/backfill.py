@@ -11,6 +11,7 @@ from viewkeeper.errors import Outrun
 from viewkeeper.execute.encodedrows import FirstChanges
 from viewkeeper.pipeline.claiming import claimed
 from viewkeeper.pipeline.session import SparkSource
+from viewkeeper.pipeline.uncollected import uncollected
 from viewkeeper.store.embedded import EmbeddedStore
 from viewkeeper.store.groups import GroupState
 from viewkeeper.store.scan import ALL, Interval
@@ -79,7 +80,8 @@ class Filler:
                 state = fill_step(self._store, bound, one, state, source, self._holder)
                 done = total if state.filled is None else min(total, done + 10_000)
             else:
-                state = self._spark_step(bound, one, group, state, steps, total // max(1, len(steps)))
+                with uncollected():
+                    state = self._spark_step(bound, one, group, state, steps, total // max(1, len(steps)))
                 done = total if state.filled is None else min(total, done + total // max(1, len(steps)))
             if state.filled is not None:
                 # An apply lets go of the claim.

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
     from viewkeeper.execute.spark.bulk import BulkStages
 
-_compiled: WeakKeyDictionary[SparkSession, dict[tuple[int, ...], BulkStages]] = WeakKeyDictionary()
+_compiled: WeakKeyDictionary[SparkSession, dict[tuple[str, tuple[int, ...]], BulkStages]] = WeakKeyDictionary()
+"""By database and view ids: an id is never another view's, but each database counts its own."""
 MOST_COMPILED = 32
 
 
@@ -42,7 +43,7 @@ def bulk_firsts(
         else:
             codec = bound.catalog.view_codecs[source]
             frame = feed_frame(spark, store, codec, columns, *ends, repeats=below.view.repeats)
-        found.update(run_stages(spark, together, frame))
+        found.update(run_stages(spark, store, together, frame))
     return found
 
 
@@ -65,7 +66,7 @@ def bulk_fill(
     else:
         codec = bound.catalog.view_codecs[one.source]
         frame = view_frame(spark, store, codec, columns, at, interval, repeats=below.view.repeats, parts=parts)
-    return run_stages(spark, [one], frame)[one.view.id]
+    return run_stages(spark, store, [one], frame)[one.view.id]
 
 
 def used_columns(views: Sequence[BoundView]) -> tuple[int, ...]:
@@ -73,8 +74,10 @@ def used_columns(views: Sequence[BoundView]) -> tuple[int, ...]:
     return tuple(sorted({column for one in views for column in one.program.plan.source.columns}))
 
 
-def run_stages(spark: SparkSession, views: Sequence[BoundView], frame: DataFrame) -> dict[int, FirstChanges]:
-    stages = _stages(spark, views)
+def run_stages(
+    spark: SparkSession, store: EmbeddedStore, views: Sequence[BoundView], frame: DataFrame
+) -> dict[int, FirstChanges]:
+    stages = _stages(spark, store, views)
     try:
         found = stages.run(frame)
     except ViewkeeperError:
@@ -86,12 +89,12 @@ def run_stages(spark: SparkSession, views: Sequence[BoundView], frame: DataFrame
     return {one.view.id: made for one, made in zip(views, found, strict=True)}
 
 
-def _stages(spark: SparkSession, views: Sequence[BoundView]) -> BulkStages:
+def _stages(spark: SparkSession, store: EmbeddedStore, views: Sequence[BoundView]) -> BulkStages:
     """Columns are built once for a set of views: each takes a call into the JVM."""
     from viewkeeper.execute.spark.bulk import BulkStages
 
     kept = _compiled.setdefault(spark, {})
-    key = tuple(one.view.id for one in views)
+    key = (store.database, tuple(one.view.id for one in views))
     if key not in kept:
         if len(kept) >= MOST_COMPILED:
             kept.clear()

@@ -19,6 +19,7 @@ from viewkeeper.errors import BatchFailed, Closed, ForkedHandle, NotRetained, Ou
 from viewkeeper.execute.encodedrows import FirstChanges
 from viewkeeper.pipeline.backfill import Filler, Progress
 from viewkeeper.pipeline.session import SparkSource
+from viewkeeper.pipeline.uncollected import uncollected
 from viewkeeper.store.embedded import EmbeddedStore
 from viewkeeper.store.groups import GroupState
 from viewkeeper.store.viewstore import Apply
@@ -31,6 +32,8 @@ BATCH_CHANGES = 1_000_000
 """Changes of the log that one batch takes in at most, but for the last transaction: what bounds its memory."""
 SMALL_WORK = 40_000
 """Changes times views up to which a batch is computed in this process: below, starting a Spark job costs more."""
+LONG_BATCH = 10_000
+"""Changes from which on a batch runs without the garbage collector."""
 CLAIM_SECONDS = 60.0
 FIRST_RETRY = 1.0
 LAST_RETRY = 300.0
@@ -189,6 +192,20 @@ class Maintainer:
         done: Round,
     ) -> None:
         """Bring groups from the one watermark where they stand to another."""
+        if upper - lower > LONG_BATCH:
+            with uncollected():
+                self._move_now(bound, lower, groups, upper, done)
+        else:
+            self._move_now(bound, lower, groups, upper, done)
+
+    def _move_now(
+        self,
+        bound: BoundViews,
+        lower: int,
+        groups: dict[int, GroupState],
+        upper: int,
+        done: Round,
+    ) -> None:
         views = [one for state in groups.values() for one in bound.of(state.objects)]
         timing = Timing()
         try:
