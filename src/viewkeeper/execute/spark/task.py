@@ -48,6 +48,9 @@ def task_function(plan: TaskPlan) -> Callable[[Iterator[Any]], Iterator[pa.Array
         for arrays in batches:
             if waiting:
                 yield _rows(waiting, task.ready())
+            if isinstance(arrays, pa.Array):
+                # The weight alone: one column is not handed over as a tuple.
+                arrays = (arrays,)
             waiting = len(arrays[0])
             task.add(arrays)
         if waiting:
