@@ -45,12 +45,11 @@ def task_function(plan: TaskPlan) -> Callable[[Iterator[Any]], Iterator[pa.Array
     def run(batches: Iterator[Any]) -> Iterator[pa.Array]:
         task = Task(plan)
         waiting = 0
-        for arrays in batches:
+        for batch in batches:
             if waiting:
                 yield _rows(waiting, task.ready())
-            if isinstance(arrays, pa.Array):
-                # The weight alone: one column is not handed over as a tuple.
-                arrays = (arrays,)
+            # The weight alone: one column is not handed over as a tuple.
+            arrays = (batch,) if isinstance(batch, pa.Array) else batch
             waiting = len(arrays[0])
             task.add(arrays)
         if waiting:
