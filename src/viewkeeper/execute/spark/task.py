@@ -49,7 +49,7 @@ def task_function(plan: TaskPlan) -> Callable[[Iterator[Any]], Iterator[pa.Array
             if waiting:
                 yield _rows(waiting, task.ready())
             # The weight alone: one column is not handed over as a tuple.
-            arrays = (batch,) if isinstance(batch, pa.Array) else batch
+            arrays = [batch] if isinstance(batch, pa.Array) else list(batch)
             waiting = len(arrays[0])
             task.add(arrays)
         if waiting:
