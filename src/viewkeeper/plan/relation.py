@@ -9,6 +9,7 @@ from typing import assert_never
 from viewkeeper.model.types import BOOLEAN, Type
 from viewkeeper.plan.aggregate import AggregateCall
 from viewkeeper.plan.expr import Expr, inputs
+from viewkeeper.plan.join import InnerJoin, PartnerJoin, UnionAll
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +147,7 @@ class Distinct:
         return self.input.fields
 
 
-Relation = Scan | Filter | Project | Expand | Tokens | Aggregate | Distinct
+Relation = Scan | Filter | Project | Expand | Tokens | Aggregate | Distinct | InnerJoin | PartnerJoin | UnionAll
 
 
 def _check_inputs(relation: Relation, expr: Expr) -> None:
@@ -162,6 +163,10 @@ def below(relation: Relation) -> tuple[Relation, ...]:
             return ()
         case Filter() | Project() | Expand() | Tokens() | Aggregate() | Distinct():
             return (relation.input,)
+        case InnerJoin() | UnionAll():
+            return relation.inputs
+        case PartnerJoin():
+            return (relation.left, relation.right)
     assert_never(relation)
 
 

@@ -10,6 +10,7 @@ from viewkeeper.model.types import Kind
 from viewkeeper.model.values import present
 from viewkeeper.plan.aggregate import AggregateCall, AggregateKind
 from viewkeeper.plan.expr import Call, Case, Cast, Expr, Input, Literal
+from viewkeeper.plan.join import Equality, InnerJoin, PartnerJoin, UnionAll
 from viewkeeper.plan.relation import (
     Aggregate,
     Distinct,
@@ -63,7 +64,19 @@ def _operator(relation: Relation) -> list[str]:
             return _aggregate(relation)
         case Distinct():
             return ["Distinct"]
+        case InnerJoin():
+            return ["InnerJoin", *_equalities(relation.equalities, relation.fields)]
+        case PartnerJoin(kind, left, right, equalities, condition):
+            fields = (*left.fields, *right.fields)
+            also = [] if condition is None else [show_expr(condition, fields)]
+            return [f"PartnerJoin {kind}", *_equalities(equalities, fields), *also]
+        case UnionAll():
+            return ["UnionAll"]
     assert_never(relation)
+
+
+def _equalities(equalities: Sequence[Equality], fields: tuple[Field, ...]) -> list[str]:
+    return [f"{show_expr(left, fields)} = {show_expr(right, fields)}" for left, right in equalities]
 
 
 def _outputs(exprs: Sequence[Expr], names: Sequence[str], fields: tuple[Field, ...]) -> Iterator[str]:
