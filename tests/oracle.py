@@ -14,7 +14,8 @@ from typing import Any
 
 from viewkeeper.model.types import Kind, Type
 from viewkeeper.plan.aggregate import AggregateCall, AggregateKind
-from viewkeeper.plan.expr import Call, Case, Cast, Expr, Input, Literal
+from viewkeeper.plan.expr import Call, Case, Cast, Expr, Input, Literal, inputs
+from viewkeeper.plan.join import Equality, InnerJoin, PartnerJoin, PartnerKind, UnionAll
 from viewkeeper.plan.relation import Aggregate, Distinct, Expand, Filter, Project, Relation, Scan, Tokens
 
 Cells = tuple[Any, ...]
@@ -41,7 +42,57 @@ def evaluate(relation: Relation, tables: Callable[[Scan], Iterable[Cells]]) -> l
             return list({hashable(row): row for row in evaluate(input, tables)}.values())
         case Aggregate(input):
             return grouped(evaluate(input, tables), relation)
-    raise AssertionError(relation)
+        case InnerJoin(parts, equalities):
+            return combined([evaluate(part, tables) for part in parts], equalities)
+        case PartnerJoin(_, left, right):
+            return partnered(evaluate(left, tables), evaluate(right, tables), relation)
+        case UnionAll(parts):
+            return [row for part in parts for row in evaluate(part, tables)]
+
+
+def combined(parts: list[list[Cells]], equalities: Iterable[Equality]) -> list[Cells]:
+    """One row of each part side by side, in all ways in which the equalities hold; each is tried once it can be."""
+    together: list[Cells] = [()]
+    for rows in parts:
+        together = [(*one, *other) for one in together for other in rows if _holds(equalities, (*one, *other))]
+    return together
+
+
+def _holds(equalities: Iterable[Equality], row: Cells) -> bool:
+    return equal([pair for pair in equalities if all(place < len(row) for expr in pair for place in inputs(expr))], row)
+
+
+def equal(equalities: Iterable[Equality], row: Cells) -> bool:
+    """Whether all equalities hold in a row of a join; NULL equals nothing."""
+    return all(_equal(value(left, row), value(right, row)) for left, right in equalities)
+
+
+def partnered(left: list[Cells], right: list[Cells], join: PartnerJoin) -> list[Cells]:
+    """The rows of a join of these rows; a row has a partner if equalities and condition hold with it."""
+    pairs = [
+        (one, other)
+        for one, mine in enumerate(left)
+        for other, theirs in enumerate(right)
+        if equal(join.equalities, (*mine, *theirs))
+        and (join.condition is None or value(join.condition, (*mine, *theirs)) is True)
+    ]
+    matched = {one for one, _ in pairs}
+    alone = [row for one, row in enumerate(left) if one not in matched]
+    if join.kind is PartnerKind.SEMI:
+        return [row for one, row in enumerate(left) if one in matched]
+    if join.kind is PartnerKind.ANTI:
+        return alone
+    rows = [(*left[one], *right[other]) for one, other in pairs]
+    rows += [(*row, *[None] * len(join.right.fields)) for row in alone]
+    if join.kind is PartnerKind.FULL:
+        taken = {other for _, other in pairs}
+        without = [row for other, row in enumerate(right) if other not in taken]
+        rows += [(*[None] * len(join.left.fields), *row) for row in without]
+    return rows
+
+
+def _equal(one: Any, other: Any) -> bool:
+    return one is not None and other is not None and bool(_rank(one) == _rank(other))
 
 
 def words(text: str | None) -> list[str]:
@@ -103,6 +154,7 @@ def _call(call: AggregateCall, rows: list[Cells], fields: Any) -> Any:
 
 
 def _rank(cell: Any) -> Any:
+    """By which cells are compared: NaN equals itself and is above all numbers."""
     return (math.isnan(cell), 0.0 if math.isnan(cell) else cell) if isinstance(cell, float) else cell
 
 
@@ -192,23 +244,25 @@ def _function(name: str, args: list[Any], type: Type) -> Any:
             return True if True in args else None if None in args else False
         case "is_null":
             return args[0] is None
+        case "<=>":
+            return _equal(*args) if None not in args else args[0] is args[1]
     if None in args:
         return None
     match name:
         case "not":
             return not args[0]
         case "=":
-            return args[0] == args[1]
+            return _rank(args[0]) == _rank(args[1])
         case "<>":
-            return args[0] != args[1]
+            return _rank(args[0]) != _rank(args[1])
         case "<":
-            return args[0] < args[1]
+            return _rank(args[0]) < _rank(args[1])
         case "<=":
-            return args[0] <= args[1]
+            return _rank(args[0]) <= _rank(args[1])
         case ">":
-            return args[0] > args[1]
+            return _rank(args[0]) > _rank(args[1])
         case ">=":
-            return args[0] >= args[1]
+            return _rank(args[0]) >= _rank(args[1])
         case "+":
             return _fitting(args[0] + args[1], type)
         case "-":

@@ -47,7 +47,7 @@ class Stored:
 
 def changes(view: ViewRunner, stored: dict[bytes, bytes], rows: list[Weighted]) -> dict[bytes, RawChange]:
     first = view.first_changes(rows)
-    found = view.run(first.changes, first.errors, cast(ViewReading, Stored(stored))).objects
+    found = view.run(first, cast(ViewReading, Stored(stored))).objects
     assert list(found) == [VIEW]
     return found[VIEW].changes
 

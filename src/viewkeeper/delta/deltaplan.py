@@ -6,14 +6,17 @@ Selection, projection, expansion and tokens pass a change through themselves, ro
     changes of a table ──linear──► aggregate ──linear──► aggregate … ──linear──► rows of the view
 
 A stage turns the delta of its input into a change table for its sink; folding that into the sink's state gives the
-delta that feeds the next stage. DISTINCT is an aggregate by all columns that computes nothing.
+delta that feeds the next stage. DISTINCT is an aggregate by all columns that computes nothing. Where the first stage
+begins there may be a join or a union instead of changes: it has plans of this kind below it. See joinplan.py.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
+from viewkeeper.delta.joinplan import ManySource, plans_below
 from viewkeeper.model.types import Type
 from viewkeeper.plan.aggregate import HOLISTIC, SPREAD, AggregateCall, AggregateKind
 from viewkeeper.plan.expr import Expr
@@ -109,9 +112,9 @@ class RowsSink:
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """`source`: changes of an object, or None for what the stage before gives."""
+    """`source`: where the rows come from, or None for what the stage before gives."""
 
-    source: Changes | None
+    source: Changes | ManySource | None
     linear: tuple[Linear, ...]
     sink: AggregateSink | RowsSink
 
@@ -130,10 +133,30 @@ class DeltaPlan:
             raise ValueError("the first stage of a delta plan, and only that, reads changes")
 
     @property
-    def source(self) -> Changes:
+    def source(self) -> Changes | ManySource:
         source = self.stages[0].source
         assert source is not None
         return source
+
+    @property
+    def types(self) -> tuple[Type, ...]:
+        """The types of the rows that it gives."""
+        sink = self.stages[-1].sink
+        assert isinstance(sink, RowsSink)
+        return sink.types
+
+    @property
+    def is_joined(self) -> bool:
+        """Whether it has several inputs."""
+        return not isinstance(self.source, Changes)
+
+    def leaves(self) -> Iterator[Changes]:
+        """The changes that it begins with, from left to right; those of one object come once for each use of it."""
+        if isinstance(self.source, Changes):
+            yield self.source
+        else:
+            for plan in plans_below(self.source):
+                yield from plan.leaves()
 
 
 def measures_of(calls: tuple[AggregateCall, ...], types: tuple[Type, ...]) -> tuple[Measure, ...]:

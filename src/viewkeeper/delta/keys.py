@@ -6,11 +6,13 @@ has to tell them apart, so the keys that the SELECT leaves out go along, hidden.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import assert_never
 
-from viewkeeper.model.types import INT
-from viewkeeper.plan.expr import Input, Literal
+from viewkeeper.model.types import INT, Type
+from viewkeeper.plan.expr import Expr, Input, Literal, rewrite
+from viewkeeper.plan.join import Equality, InnerJoin, PartnerJoin, PartnerKind, UnionAll, input_of, starts_of
 from viewkeeper.plan.relation import Aggregate, Distinct, Expand, Field, Filter, Project, Relation, Scan, Tokens
 
 KeyOf = Callable[[Scan], tuple[tuple[int, Field], ...] | None]
@@ -38,6 +40,12 @@ def keyed(relation: Relation, key_of: KeyOf) -> Keyed:
             return relation, tuple(range(len(group)))
         case Distinct(input):
             return relation, tuple(range(len(input.fields)))
+        case InnerJoin():
+            return _joined(relation, relation.inputs, key_of)
+        case PartnerJoin():
+            return _partners(relation, key_of)
+        case UnionAll():
+            return _union(relation, key_of)
     assert_never(relation)
 
 
@@ -51,7 +59,7 @@ def _scan(scan: Scan, key_of: KeyOf) -> Keyed:
             columns.append(column)
             fields.append(field)
     key = tuple(columns.index(column) for column, _ in wanted)
-    return Scan(scan.object, scan.name, tuple(columns), tuple(fields)), key
+    return replace(scan, columns=tuple(columns), fields=tuple(fields)), key
 
 
 def _project(project: Project, key_of: KeyOf) -> Keyed:
@@ -94,3 +102,102 @@ def _tokens(tokens: Tokens, key_of: KeyOf) -> Keyed:
     exprs = tuple(Input(column, fields[column].type) for column in order)
     moved = Project(inner, exprs, tuple(fields[column].name for column in order))
     return moved, (*(order.index(column) for column in key), width)
+
+
+def _joined(join: InnerJoin | PartnerJoin, inputs: Sequence[Relation], key_of: KeyOf) -> Keyed:
+    """The keys of all inputs together."""
+    found = [keyed(input, key_of) for input in inputs]
+    starts = starts_of(inputs)
+    places: list[int] = []
+    extended = [below for below, _ in found]
+    moved = starts_of(extended)
+    for number, (_, key) in enumerate(found):
+        if key is None:
+            return join, None
+        places += [moved[number] + place for place in key]
+
+    def move(place: int) -> int:
+        number = input_of(place, starts)
+        return moved[number] + place - starts[number]
+
+    wide = _over(join, extended, move)
+    shown = [move(place) for place in range(starts[-1])]
+    order = [*shown, *(place for place in places if place not in shown)]
+    if order == list(range(moved[-1])):
+        return wide, tuple(places)
+    fields = wide.fields
+    exprs = tuple(Input(place, fields[place].type) for place in order)
+    project = Project(wide, exprs, tuple(fields[place].name for place in order))
+    return project, tuple(order.index(place) for place in places)
+
+
+def _over(
+    join: InnerJoin | PartnerJoin, below: Sequence[Relation], move: Callable[[int], int]
+) -> InnerJoin | PartnerJoin:
+    """The join over inputs with more fields, given where the old ones are now."""
+
+    def over(expr: Expr) -> Expr:
+        return rewrite(expr, lambda column: Input(move(column.index), column.type))
+
+    equalities: tuple[Equality, ...] = tuple((over(left), over(right)) for left, right in join.equalities)
+    if isinstance(join, InnerJoin):
+        return replace(join, inputs=tuple(below), equalities=equalities)
+    condition = None if join.condition is None else over(join.condition)
+    return replace(join, left=below[0], right=below[1], equalities=equalities, condition=condition)
+
+
+def _partners(join: PartnerJoin, key_of: KeyOf) -> Keyed:
+    if join.kind.shows_pairs:
+        if join.kind is PartnerKind.FULL and not (_never_null(join.left) and _never_null(join.right)):
+            # A left row alone and a right one alone might have the same key, all NULL.
+            return join, None
+        return _joined(join, (join.left, join.right), key_of)
+    left, key = keyed(join.left, key_of)
+    width, more = len(join.left.fields), len(left.fields) - len(join.left.fields)
+    wide = _over(join, (left, join.right), lambda place: place if place < width else place + more)
+    return wide, key
+
+
+def _never_null(relation: Relation) -> bool:
+    """Whether the key of a relation is never NULL, for sure: it comes from the keys of tables."""
+    match relation:
+        case Scan():
+            return not relation.is_view
+        case Filter(input, _) | Project(input, _, _):
+            return _never_null(input)
+        case InnerJoin(inputs, _):
+            return all(map(_never_null, inputs))
+        case _:
+            return False
+
+
+def _union(union: UnionAll, key_of: KeyOf) -> Keyed:
+    """The number of the branch, then the keys of all branches side by side; those of like type share a column."""
+    found = [keyed(branch, key_of) for branch in union.inputs]
+    width = len(union.fields)
+    slots: list[tuple[str, Type]] = []
+    taken: list[dict[int, int]] = []
+    for below, key in found:
+        if key is None:
+            return union, None
+        free = list(range(len(slots)))
+        mine: dict[int, int] = {}
+        for place in key:
+            field = below.fields[place]
+            slot = next((slot for slot in free if slots[slot][1] == field.type), None)
+            if slot is None:
+                slot = len(slots)
+                slots.append((field.name, field.type))
+            else:
+                free.remove(slot)
+            mine[slot] = place
+        taken.append(mine)
+    names = (*(field.name for field in union.fields), "branch", *(name for name, _ in slots))
+    branches = []
+    for number, ((below, _), mine) in enumerate(zip(found, taken, strict=True)):
+        shown = (Input(place, below.fields[place].type) for place in range(width))
+        keys = (
+            Input(mine[slot], type) if slot in mine else Literal(None, type) for slot, (_, type) in enumerate(slots)
+        )
+        branches.append(Project(below, (*shown, Literal(number, INT), *keys), names))
+    return UnionAll(tuple(branches)), tuple(range(width, len(names)))

@@ -11,9 +11,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from viewkeeper.delta.deltaplan import AggregateSink, Compute, DeltaPlan, Multiply, Select, Stage, Words
+from viewkeeper.delta.deltaplan import AggregateSink, Changes, Compute, DeltaPlan, Multiply, Select, Stage, Words
 from viewkeeper.delta.keys import KeyOf, keyed
 from viewkeeper.delta.rules import delta_plan
+from viewkeeper.delta.tables import STATE, WEIGHT, PlanTables, indexes_of, layouts, plan_tables, with_ids
 from viewkeeper.errors import BadDefinition
 from viewkeeper.model.layout import Layout
 from viewkeeper.model.schema import Column
@@ -21,22 +22,11 @@ from viewkeeper.model.types import BIGINT, BINARY
 from viewkeeper.plan.expr import Expr, Input, substitute
 from viewkeeper.plan.relation import Aggregate, Distinct, Relation, below
 
-STATE = "_state"
-WEIGHT = "_weight"
-
 
 class Storage(StrEnum):
     MERGED = "merged"
     KEYED = "keyed"
     WEIGHTED = "weighted"
-
-
-@dataclass(frozen=True, slots=True)
-class StageTables:
-    """The tables of one aggregate stage: states (None where they are merged into the view), pre-aggregations."""
-
-    states: Layout | None
-    values: tuple[Layout, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,17 +54,18 @@ class Program:
     plan: DeltaPlan
     storage: Storage
     layout: Layout
-    tables: tuple[StageTables, ...]
+    tables: PlanTables
     shown: tuple[Expr, ...] = ()
     key_from: tuple[int, ...] = ()
     epochs: Epochs | None = None
 
+    @property
+    def is_merged(self) -> bool:
+        return self.storage is Storage.MERGED
+
     def auxiliary(self) -> Iterator[Layout]:
         """Its auxiliary tables, in the order in which they are numbered."""
-        for stage in self.tables:
-            if stage.states is not None:
-                yield stage.states
-            yield from stage.values
+        yield from layouts(self.tables)
         if self.epochs is not None:
             yield self.epochs.table
 
@@ -94,7 +85,7 @@ def program(
     `retain`: which field of the topmost Aggregate says when an epoch began, and for how many µs epochs are kept.
     """
     extended, unique = keyed(relation, key_of)
-    plan = delta_plan(extended)
+    plan = delta_plan(extended, key_of)
     columns = tuple(
         visible[number] if number < len(visible) else Column(name=_hidden(field.name), type=field.type)
         for number, field in enumerate(extended.fields)
@@ -120,7 +111,7 @@ def program(
         key=tuple(number for number, _ in order),
         descending=tuple(descending for _, descending in order),
     )
-    tables = tuple(_stage_tables(plan, number, merged is not None) for number in range(len(plan.stages) - 1))
+    tables = plan_tables(plan, merged=merged is not None)
     shown, key_from = merged if merged is not None else ((), ())
     epochs = None if retain is None else _epochs(extended, plan, *retain)
     return Program(plan, storage, layout, tables, shown, key_from, epochs)
@@ -137,13 +128,14 @@ def _epochs(relation: Relation, plan: DeltaPlan, column: int, retain_us: int) ->
 
 
 def _stage_of_topmost(relation: Relation) -> int:
-    """Which stage ends in the topmost Aggregate: there is one for each Aggregate and Distinct, the lowest first."""
+    """Which stage ends in the topmost Aggregate: there is one for each, and for each Distinct, the lowest first."""
     sinks: list[Relation] = []
     node: Relation | None = relation
     while node is not None:
         if isinstance(node, Aggregate | Distinct):
             sinks.append(node)
-        node = next(iter(below(node)), None)
+        parts = below(node)
+        node = parts[0] if len(parts) == 1 else None
     topmost = next(place for place, sink in enumerate(sinks) if isinstance(sink, Aggregate))
     return len(sinks) - 1 - topmost
 
@@ -173,35 +165,20 @@ def _merged(plan: DeltaPlan, order: tuple[tuple[int, bool], ...]) -> tuple[tuple
     return shown, tuple(key_from)
 
 
-def _stage_tables(plan: DeltaPlan, number: int, merged: bool) -> StageTables:
-    sink = plan.stages[number].sink
-    assert isinstance(sink, AggregateSink)
-    group = tuple(Column(name=f"g{place}", type=type) for place, type in enumerate(sink.group))
-    is_last = number == len(plan.stages) - 2
-    states = None if merged and is_last else _auxiliary(group, Column(name=STATE, type=BINARY))
-    values = tuple(
-        _auxiliary((*group, Column(name="value", type=kept.type)), Column(name=WEIGHT, type=BIGINT))
-        for kept in sink.preaggregations
-    )
-    return StageTables(states, values)
-
-
-def _auxiliary(key: tuple[Column, ...], value: Column) -> Layout:
-    places = tuple(range(len(key)))
-    return Layout(id=0, name="", columns=(*key, value), visible=0, key=places, descending=(False,) * len(key))
-
-
 def fingerprints(found: Program) -> Iterator[tuple[str, int]]:
-    """For each pre-aggregation of a program what it depends on, as a text, and its id: equal texts, equal contents.
+    """For each auxiliary table that views can share what it depends on, as a text, and its id.
 
-    Everything below the sink, the group columns and the value. What is computed and selected is told in terms of the
-    source's columns, so that views which differ in their other columns are still seen to share.
+    Equal texts, equal contents. They are pre-aggregations, told by everything below the sink, the group columns and
+    the value; and join indexes. What is computed and selected is told in terms of the source's columns, so that views
+    which differ in their other columns are still seen to share.
     """
-    for number, tables in enumerate(found.tables):
+    for _, index in indexes_of(found.plan, found.tables):
+        yield f"index {index.contents}", index.layout.id
+    for number, tables in enumerate(found.tables.stages):
         stage = found.plan.stages[number]
         assert isinstance(stage.sink, AggregateSink)
         steps, shown = _composed(stage)
-        source = None if stage.source is None else stage.source.object
+        source = stage.source.object if isinstance(stage.source, Changes) else stage.source
         kept_for = found.epochs.retain_us if found.epochs is not None and found.epochs.stage <= number else None
         below = (found.plan.stages[:number], source, steps, shown[: len(stage.sink.group)], kept_for)
         for kept, values in zip(stage.sink.preaggregations, tables.values, strict=True):
@@ -235,11 +212,8 @@ def _composed(stage: Stage) -> tuple[tuple[object, ...], tuple[Expr, ...]]:
 
 def numbered(found: Program, ids: Iterator[int]) -> Program:
     """The program with an object id for each of its auxiliary tables, taken from `ids` in order."""
-    tables = []
-    for stage in found.tables:
-        states = None if stage.states is None else replace(stage.states, id=next(ids))
-        tables.append(StageTables(states, tuple(replace(values, id=next(ids)) for values in stage.values)))
+    tables = with_ids(found.tables, ids)
     epochs = found.epochs
     if epochs is not None:
         epochs = replace(epochs, table=replace(epochs.table, id=next(ids)))
-    return replace(found, tables=tuple(tables), epochs=epochs)
+    return replace(found, tables=tables, epochs=epochs)

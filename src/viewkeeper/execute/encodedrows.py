@@ -7,7 +7,7 @@ read, so it is encoded up to there.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -17,6 +17,7 @@ from viewkeeper.delta.program import Program, Storage
 from viewkeeper.execute.changetable import ChangeTable, Weighted
 from viewkeeper.model.rowcodec import RowCodec
 from viewkeeper.model.types import Kind, Row
+from viewkeeper.store.viewstore import ObjectChanges
 
 _pack = msgspec.msgpack.Encoder().encode
 _unpack = msgspec.msgpack.Decoder(int).decode
@@ -32,10 +33,14 @@ class EncodedRows:
 
 
 class FirstChanges(NamedTuple):
-    """What the first stage of a view makes of the delta of its input: a change table, or rows; and the errors in it."""
+    """What the first stage of a view makes of the delta of its input: a change table, or rows; and the errors in it.
+
+    `objects` are the changes of what is kept below it: join indexes, and the state of sub-queries that are joined.
+    """
 
     changes: ChangeTable | EncodedRows
     errors: int
+    objects: Mapping[int, ObjectChanges] = {}
 
 
 class RowEncoder:

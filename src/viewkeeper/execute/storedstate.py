@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from typing import cast
 
 from viewkeeper.delta.deltaplan import AggregateSink
-from viewkeeper.delta.program import Program, StageTables
+from viewkeeper.delta.program import Program
+from viewkeeper.delta.tables import StageTables
 from viewkeeper.execute.changetable import normal_double
 from viewkeeper.execute.encodedrows import weight_behind
 from viewkeeper.execute.groupstate import GroupState, decode_state, encode_state
@@ -22,13 +23,13 @@ class StageRunner:
 
     def __init__(self, sink: AggregateSink, tables: StageTables, merged: Program | None) -> None:
         self.sink = sink
-        self._merged = merged
-        layout = merged.layout if merged is not None else tables.states
+        self._merged = merged if tables.states is None else None
+        layout = merged.layout if merged is not None and tables.states is None else tables.states
         assert layout is not None
         self.codec = RowCodec(layout)
         self.values = [RowCodec(values) for values in tables.values]
         self._doubles = [place for place, type in enumerate(sink.group) if type.kind is Kind.DOUBLE]
-        self._shown = None if merged is None else compile_row(merged.shown)
+        self._shown = None if self._merged is None else compile_row(self._merged.shown)
 
     def key(self, group: Row) -> bytes:
         """The encoded key under which a group's state is stored."""

@@ -1,39 +1,24 @@
-"""From the delta of a view's input to the changes of its stored rows and of its auxiliary tables.
+"""From the delta of a view's inputs to the changes of its stored rows and of its auxiliary tables.
 
-Reads the state at the group's watermark, through one transaction; writes nothing. Stage by stage: linear steps, then
-the sink. A bulk executor may hand in the change table of the first stage; everything behind it is small.
+Reads the state at the group's watermark, through one transaction; writes nothing. A bulk executor may hand in the
+change table of the first stage; everything behind it is small.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
-from itertools import compress, repeat
+from collections.abc import Iterable, Sequence
+from itertools import compress
 from typing import Any
 
-from viewkeeper.delta.deltaplan import AggregateSink
-from viewkeeper.delta.program import Program, Storage
+from viewkeeper.delta.program import Program
 from viewkeeper.errors import StoreDamaged
-from viewkeeper.execute.changetable import ChangeTable, Weighted, reduce_rows
+from viewkeeper.execute.chain import Chain, ViewChanges
+from viewkeeper.execute.changetable import Weighted
 from viewkeeper.execute.encodedrows import EncodedRows, FirstChanges, RowEncoder, with_weight
-from viewkeeper.execute.epochs import Clock, EpochRunner, values_of
-from viewkeeper.execute.fold import Folded, fold
-from viewkeeper.execute.rows.linear import Pipe
-from viewkeeper.execute.storedstate import StageRunner, StoredState
-from viewkeeper.model.types import Row
+from viewkeeper.execute.epochs import Clock
 from viewkeeper.store.viewstore import ObjectChanges, ViewReading
 
-
-@dataclass(slots=True)
-class ViewChanges:
-    """What a batch does to a view: by object id its stored changes, and by how much its errors grow.
-
-    `late` are changes to epochs that had left the view before.
-    """
-
-    objects: dict[int, ObjectChanges]
-    errors: int
-    late: int = 0
+__all__ = ["ViewChanges", "ViewRunner"]
 
 
 class ViewRunner:
@@ -41,104 +26,44 @@ class ViewRunner:
 
     def __init__(self, program: Program) -> None:
         self.program = program
-        stages = program.plan.stages
-        self._pipes = [Pipe(stage.linear) for stage in stages]
-        self._stages = []
-        for number, tables in enumerate(program.tables):
-            sink = stages[number].sink
-            assert isinstance(sink, AggregateSink)
-            merged = program if program.storage is Storage.MERGED and number == len(program.tables) - 1 else None
-            self._stages.append(StageRunner(sink, tables, merged))
+        self._chain = Chain(program.plan, program.tables, program)
         self._encoder = RowEncoder(program)
         self._codec = self._encoder.codec
-        self._epochs = None if program.epochs is None else EpochRunner(program.epochs)
 
     def objects(self) -> list[int]:
         """The ids of the view and of its auxiliary tables."""
-        found = {self._codec.table.id: None}
-        for stage in self._stages:
-            found[stage.codec.table.id] = None
-            found.update((codec.table.id, None) for codec in stage.values)
-        if self._epochs is not None:
-            found[self._epochs.codec.table.id] = None
-        return list(found)
+        return list(dict.fromkeys([self._codec.table.id, *self._chain.objects()]))
 
     def first_changes(self, rows: Iterable[Weighted]) -> FirstChanges:
-        """What the first stage makes of the delta of the view's input, and the errors in it."""
-        made, errors = self._pipes[0].run(rows)
-        if not self._stages:
-            return FirstChanges(self._encoder.netted(made), errors)
-        return FirstChanges(reduce_rows(self._stages[0].sink, made), errors)
+        """What the first stage makes of the rows that reach it, and the errors in it."""
+        changes = ViewChanges()
+        first = self._chain.first(list(rows), changes)
+        return FirstChanges(self._encoder.netted(first) if isinstance(first, list) else first, changes.errors)
+
+    def joined(self, deltas: Sequence[Sequence[Weighted]], reading: ViewReading) -> FirstChanges:
+        """The same from the deltas of all leaves of the plan, and what its joins have to keep."""
+        changes = ViewChanges()
+        first = self.first_changes(self._chain.rows(deltas, reading, changes))
+        return FirstChanges(first.changes, first.errors + changes.errors, changes.objects)
 
     def run(
         self,
-        first: ChangeTable | EncodedRows | list[Weighted],
-        errors: int,
+        first: FirstChanges,
         reading: ViewReading,
         clock: Clock = Clock(),  # noqa: B008 - a value that cannot be changed
     ) -> ViewChanges:
-        """The changes of all tables of the view that follow from the change table, or rows, of its first stage.
+        """The changes of all tables of the view that follow from what its first stage gave.
 
         `clock` is what epochs are measured by.
         """
-        changes = ViewChanges({}, errors)
-        if isinstance(first, list):
-            first = self._encoder.netted(first)
-        if isinstance(first, EncodedRows):
-            self._store_rows(first, reading, changes)
+        changes = ViewChanges(dict(first.objects), first.errors)
+        if isinstance(first.changes, EncodedRows):
+            self._store_rows(first.changes, reading, changes)
             return changes
-        table = first
-        for number in range(len(self._stages)):
-            folded = self._fold(number, table, reading, changes, clock)
-            is_last = number == len(self._stages) - 1
-            if is_last and self.program.storage is Storage.MERGED:
-                break
-            rows, more = self._pipes[number + 1].run(folded.delta)
-            changes.errors += more
-            if is_last:
-                self._store_rows(self._encoder.netted(rows), reading, changes)
-            else:
-                table = reduce_rows(self._stages[number + 1].sink, rows)
+        rows = self._chain.rest(first.changes, reading, changes, clock)
+        if not self.program.is_merged:
+            self._store_rows(self._encoder.netted(rows), reading, changes)
         return changes
-
-    def _fold(
-        self, number: int, table: ChangeTable, reading: ViewReading, changes: ViewChanges, clock: Clock
-    ) -> Folded:
-        stage = self._stages[number]
-        epochs = self._epochs if self.program.epochs is not None and self.program.epochs.stage == number else None
-        gone: list[Row] = []
-        if epochs is not None:
-            changes.late += epochs.prune(table, clock)
-            gone = epochs.expired(reading, clock)
-        state = StoredState(stage, reading)
-        folded = fold(stage.sink, table, state, gone)
-        if epochs is not None:
-            epochs.keep(folded, changes.objects)
-        changes.errors += folded.failed
-        self._keep_states(stage, folded, state, changes)
-        for place, (codec, values) in enumerate(zip(stage.values, folded.values, strict=True)):
-            if place in state.shared:
-                continue
-            keys, rests = state.encoded[place]
-            kept = changes.objects.setdefault(codec.table.id, ObjectChanges(codec))
-            weights = values.values()
-            rows = [with_weight(rest, weight) if weight else None for rest, weight in zip(rests, weights, strict=True)]
-            kept.changes.update(zip(keys, zip(repeat(None), rows), strict=True))
-            for group in gone:
-                kept.changes.update((key, (None, None)) for key in values_of(reading, codec, group))
-        return folded
-
-    def _keep_states(self, stage: StageRunner, folded: Folded, state: StoredState, changes: ViewChanges) -> None:
-        merged = stage.codec.table.id == self._codec.table.id
-        kept = changes.objects.setdefault(stage.codec.table.id, ObjectChanges(stage.codec, has_feed=merged))
-        for group, new in folded.states.items():
-            key = stage.key(group)
-            old_output, output = folded.outputs[group]
-            after, failed = (None, False) if new is None else stage.stored(group, new, output)
-            before = state.before[key]
-            if before != after:
-                kept.changes[key] = (before, after)
-            changes.errors += failed - stage.fails(old_output)
 
     def _store_rows(self, rows: EncodedRows, reading: ViewReading, changes: ViewChanges) -> None:
         kept = changes.objects.setdefault(self._codec.table.id, ObjectChanges(self._codec, has_feed=True))

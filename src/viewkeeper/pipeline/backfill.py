@@ -8,7 +8,6 @@ from time import monotonic
 
 from viewkeeper.delta.deltaplan import AggregateSink
 from viewkeeper.errors import Outrun
-from viewkeeper.execute.encodedrows import FirstChanges
 from viewkeeper.pipeline.claiming import claimed
 from viewkeeper.pipeline.session import SparkSource
 from viewkeeper.pipeline.uncollected import uncollected
@@ -16,9 +15,8 @@ from viewkeeper.store.embedded import EmbeddedStore
 from viewkeeper.store.groups import GroupState
 from viewkeeper.store.scan import ALL, Interval
 from viewkeeper.store.viewsnapshot import split_view
-from viewkeeper.views.batch import Timing, compute
 from viewkeeper.views.bound import BoundView, BoundViews
-from viewkeeper.views.fill import SMALL, begin_fill, fill_step, input_rows, source_input
+from viewkeeper.views.fill import SMALL, STEP_ROWS, Filling, StepInputs, apply_step, begin_fill, fill_step
 
 GROUPED_ROWS = 4_000_000
 """Rows of input that one step of an aggregate takes: what comes back is one row a group."""
@@ -58,31 +56,33 @@ class Filler:
         self._spark = spark
         self._holder = holder
         self._progress = progress or (lambda filled: None)
+        self._begins: dict[int, list[bytes]] = {}
 
     def fill(self, bound: BoundViews, one: BoundView) -> bool:
         """Fill a view to its end from where it stands; False if its input is not whole. Outrun if another is at it."""
         views = self._store.view_tables
         if views.group_of(one.view.id) is None and begin_fill(self._store, bound, one) is None:
             return False
+        self._begins = {}
         with claimed(views, one.view, self._holder, seconds=CLAIM_SECONDS, wait=0) as group:
             self._run(bound, one, group)
         return True
 
     def _run(self, bound: BoundViews, one: BoundView, group: int) -> None:
-        total = input_rows(self._store, bound, one)
-        began, done = monotonic(), 0
         state = self._state(group)
-        by_rows = total <= SMALL
-        source = source_input(self._store, bound, one, state.watermark) if by_rows else None
-        steps = [] if by_rows else self._steps(bound, one, total)
+        filling = Filling(self._store, bound, one, state.watermark)
+        total = sum(filling.sizes)
+        began, done = monotonic(), 0
         while state.filled is not None:
-            if source is not None:
-                state = fill_step(self._store, bound, one, state, source, self._holder)
-                done = total if state.filled is None else min(total, done + 10_000)
+            mark = filling.mark(state)
+            if filling.sizes[mark.leaf] <= SMALL or one.is_joined:
+                done += min(STEP_ROWS, filling.sizes[mark.leaf])
+                state = fill_step(filling, state, self._holder)
             else:
                 with uncollected():
-                    state = self._spark_step(bound, one, group, state, steps, total // max(1, len(steps)))
-                done = total if state.filled is None else min(total, done + total // max(1, len(steps)))
+                    rows, state = self._spark_step(filling, state)
+                done += rows
+            done = total if state.filled is None else min(total, done)
             if state.filled is not None:
                 # An apply lets go of the claim.
                 self._store.view_tables.claim(group, self._holder, CLAIM_SECONDS)
@@ -95,30 +95,28 @@ class Filler:
             raise Outrun("the view was dropped while it was filled")
         return state
 
-    def _steps(self, bound: BoundViews, one: BoundView, total: int) -> list[bytes]:
-        """The keys of the source at which steps begin, ascending; the first is b""."""
-        grouped = isinstance(one.program.plan.stages[0].sink, AggregateSink)
-        parts = -(-total // (GROUPED_ROWS if grouped else STORED_ROWS))
-        if one.source in bound.catalog.tables:
-            intervals = self._store.split(bound.catalog.codecs[one.source], parts)
+    def _steps(self, filling: Filling, leaf: int) -> list[bytes]:
+        """The keys of a leaf at which steps begin, ascending; the first is b""."""
+        bound, source = filling.bound, filling.one.leaves[leaf].object
+        keeps_rows = filling.one.is_joined or not isinstance(filling.one.program.plan.stages[0].sink, AggregateSink)
+        parts = -(-filling.sizes[leaf] // (STORED_ROWS if keeps_rows else GROUPED_ROWS))
+        if source in bound.catalog.tables:
+            intervals = self._store.split(bound.catalog.codecs[source], parts)
         else:
-            intervals = split_view(self._store, bound.catalog.view_codecs[one.source], parts, ALL)
+            intervals = split_view(self._store, bound.catalog.view_codecs[source], parts, ALL)
         return [interval.lower for interval in intervals]
 
-    def _spark_step(
-        self, bound: BoundViews, one: BoundView, group: int, state: GroupState, steps: list[bytes], rows: int
-    ) -> GroupState:
-        """From where the fill stands to the next beginning of a step, about so many rows on."""
+    def _spark_step(self, filling: Filling, state: GroupState) -> tuple[int, GroupState]:
+        """From where the fill stands to the next beginning of a step; about how many rows that were."""
         from viewkeeper.pipeline.bulk import bulk_fill
 
-        assert state.filled is not None
-        reached = next((key for key in steps if key > state.filled), None)
-        interval = Interval(state.filled, reached)
-        found = bulk_fill(self._spark.session(), self._store, bound, one, state.watermark, interval, rows)
-
-        def first(_: BoundView) -> FirstChanges:
-            return found
-
-        fill = (state.filled, reached)
-        batch = compute(self._store, bound, group, state, state.watermark, first, Timing(), fill, holder=self._holder)
-        return self._store.view_tables.apply(batch)
+        mark = filling.mark(state)
+        if mark.leaf not in self._begins:
+            self._begins[mark.leaf] = self._steps(filling, mark.leaf)
+        steps = self._begins[mark.leaf]
+        rows = filling.sizes[mark.leaf] // max(1, len(steps))
+        reached = next((key for key in steps if key > mark.key), None)
+        interval = Interval(mark.key, reached)
+        one = filling.one
+        made = bulk_fill(self._spark.session(), self._store, filling.bound, one, state.watermark, interval, rows)
+        return rows, apply_step(filling, state, StepInputs(mark.leaf, made=made), reached, self._holder)

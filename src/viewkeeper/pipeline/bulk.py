@@ -33,8 +33,8 @@ def bulk_firsts(
     BatchFailed if Spark gave up; an error of ours inside a task comes out as it is.
     """
     found: dict[int, FirstChanges] = {}
-    for source in dict.fromkeys(one.source for one in views):
-        together = [one for one in views if one.source == source]
+    for source in dict.fromkeys(one.leaves[0].object for one in views):
+        together = [one for one in views if one.leaves[0].object == source]
         columns = used_columns(together)
         ends = store.position(lower), store.position(upper)
         below = bound.views.get(source)
@@ -58,13 +58,14 @@ def bulk_fill(
 ) -> FirstChanges:
     """What the first stage of a view makes of an interval of its source, of about so many rows, as of a position."""
     columns = used_columns([one])
-    below = bound.views.get(one.source)
+    source = one.leaves[0].object
+    below = bound.views.get(source)
     at = store.position(position)
     parts = tasks_for(spark, rows, SMALL, ROWS_A_TASK)
     if below is None:
-        frame = table_frame(spark, store, bound.catalog.codecs[one.source], columns, at, interval, parts=parts)
+        frame = table_frame(spark, store, bound.catalog.codecs[source], columns, at, interval, parts=parts)
     else:
-        codec = bound.catalog.view_codecs[one.source]
+        codec = bound.catalog.view_codecs[source]
         frame = view_frame(spark, store, codec, columns, at, interval, repeats=below.view.repeats, parts=parts)
     return run_stages(spark, store, [one], frame)[one.view.id]
 

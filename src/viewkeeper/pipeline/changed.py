@@ -21,6 +21,7 @@ from viewkeeper.errors import NotRetained
 from viewkeeper.execute.changetable import Weighted, reduce_rows
 from viewkeeper.execute.rows.linear import Pipe
 from viewkeeper.execute.storedstate import StageRunner
+from viewkeeper.model.picking import picker
 from viewkeeper.model.rowcodec import RowCodec
 from viewkeeper.model.types import Row
 from viewkeeper.pipeline.stored import StoredTable
@@ -29,8 +30,8 @@ from viewkeeper.store.keyspace import stored_view_key
 from viewkeeper.store.scan import Interval, Item
 from viewkeeper.store.viewstore import ViewReading
 from viewkeeper.views.bound import BoundView, BoundViews
-from viewkeeper.views.deltas import Pair, feed_pairs, picker, table_pairs, weighted
-from viewkeeper.views.fill import Input, source_input
+from viewkeeper.views.deltas import Pair, feed_pairs, table_pairs, weighted
+from viewkeeper.views.fill import Input, leaf_input
 
 MOST = 100_000
 """Changes up to which a part is told; with more, comparing all is hardly dearer, and needs no memory."""
@@ -51,7 +52,12 @@ class Part(Protocol):
 
 
 def part_since(store: EmbeddedStore, bound: BoundViews, one: BoundView, since: int, upto: int) -> Part | None:
-    """What changes of the input at since <= position < upto have touched; None if all has to be looked at."""
+    """What changes of the input at since <= position < upto have touched; None if all has to be looked at.
+
+    Of a join all has to be: what a change touches is known only by its partners of then.
+    """
+    if one.is_joined:
+        return None
     stages = one.program.plan.stages
     sink = stages[0].sink
     by_rows = len(stages) == 1 and one.program.storage is Storage.KEYED
@@ -66,12 +72,12 @@ def part_since(store: EmbeddedStore, bound: BoundViews, one: BoundView, since: i
     if len(rows) > 2 * MOST:
         return None
     pipe = Pipe(stages[0].linear)
-    made, _ = pipe.run(weighted(((None, row) for row in rows), one.program.plan.source.columns))
+    made, _ = pipe.run(weighted(((None, row) for row in rows), one.leaves[0].columns))
     if by_rows:
         key = RowCodec(one.program.layout).key.encode
         return RowPart(codec, sorted({codec.key.encode(row) for row in rows}), sorted({key(row) for row, _ in made}))
     assert isinstance(sink, AggregateSink)
-    stage = StageRunner(sink, one.program.tables[0], one.program)
+    stage = StageRunner(sink, one.program.tables.stages[0], one.program)
     epochs = None if one.program.epochs is None else one.program.epochs.table.id
     return GroupPart(pipe, stage, frozenset(reduce_rows(sink, made).groups), epochs)
 
@@ -80,10 +86,11 @@ def _changes(
     store: EmbeddedStore, bound: BoundViews, one: BoundView, since: int, upto: int
 ) -> tuple[RowCodec, list[Pair]]:
     """The codec of a view's source, and its changes."""
-    below = bound.views.get(one.source)
+    source = one.leaves[0].object
+    below = bound.views.get(source)
     if below is None:
-        pairs = table_pairs(store, frozenset([one.source]), since, upto)
-        return bound.catalog.codecs[one.source], pairs[one.source]
+        pairs = table_pairs(store, frozenset([source]), since, upto)
+        return bound.catalog.codecs[source], pairs[source]
     codec = bound.catalog.view_codecs[below.view.id]
     if since < store.offset(store.oldest()):
         raise NotRetained("the feed no longer reaches back to where it was compared last")
@@ -104,7 +111,7 @@ class RowPart:
 
     def input(self, store: EmbeddedStore, bound: BoundViews, one: BoundView, position: int) -> Input:
         found: list[Row | None]
-        if one.source in bound.catalog.tables:
+        if one.leaves[0].object in bound.catalog.tables:
             found = store.snapshot(store.position(position)).get_many(self.codec, self.source_keys)
         else:
             below = store.view_tables.as_of(self.codec, position)
@@ -136,8 +143,8 @@ class GroupPart:
         return len(self.groups)
 
     def input(self, store: EmbeddedStore, bound: BoundViews, one: BoundView, position: int) -> Input:
-        whole = source_input(store, bound, one, position)
-        pick = picker(one.program.plan.source.columns)
+        whole = leaf_input(store, bound, one, 0, position)
+        pick = picker(one.leaves[0].columns)
 
         def touched(row: Row) -> bool:
             rows: list[Weighted] = self.pipe.run([(pick(row), 1)])[0]

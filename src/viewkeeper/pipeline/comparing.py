@@ -27,7 +27,7 @@ from viewkeeper.store.groups import GroupState, ObjectState
 from viewkeeper.store.scan import Item
 from viewkeeper.store.viewstore import Counted, ViewReading
 from viewkeeper.views.bound import BoundView, BoundViews, bound_views
-from viewkeeper.views.fill import STEP_ROWS, fill_step, input_rows, source_input
+from viewkeeper.views.fill import STEP_ROWS, Filling, fill_step, input_rows
 
 Filler = Callable[[EmbeddedStore, BoundViews, BoundView], object]
 """Fills a view of a scratch store to its end; its group and its objects are there, its source is the real store's."""
@@ -109,7 +109,7 @@ class Comparing:
         """The definition over its input as of where the copy stands; NotRetained if that is gone."""
         views = self._scratch.view_tables
         views.begin(one, state)
-        if self._filler is not None and not views.has(one.source):
+        if self._filler is not None and not any(map(views.has, one.sources)):
             self._filler(self._scratch.store, self._bound, one)
         else:
             self._fill(one, state.watermark)
@@ -117,11 +117,12 @@ class Comparing:
     def _fill(self, one: BoundView, position: int) -> None:
         scratch = self._scratch.store
         total = input_rows(scratch, self._bound, one)
-        given = source_input if self._part is None else self._part.input
-        source = given(scratch, self._bound, one, position)
+        filling = Filling(scratch, self._bound, one, position)
+        if self._part is not None:
+            filling.opened[0] = self._part.input(scratch, self._bound, one, position)
         state, done = scratch.view_tables.groups()[one.view.id], 0
         while state.filled is not None:
-            state = fill_step(scratch, self._bound, one, state, source)
+            state = fill_step(filling, state)
             done += STEP_ROWS
             self._progress("recomputed", total if state.filled is None else min(done, total), total)
 

@@ -25,9 +25,10 @@ MOST = 100_000
 
 def states_of(program: Program) -> int | None:
     """The object whose states the rows of a view follow from; None where no row is stored apart from its state."""
-    if program.storage is not Storage.KEYED or not program.tables or program.tables[-1].states is None:
+    stages = program.tables.stages
+    if program.storage is not Storage.KEYED or not stages or stages[-1].states is None:
         return None
-    return program.tables[-1].states.id
+    return stages[-1].states.id
 
 
 def unsettled(program: Program, doubts: list[Doubt], states: Iterable[tuple[bytes, bytes]]) -> list[Doubt]:
@@ -38,7 +39,7 @@ def unsettled(program: Program, doubts: list[Doubt], states: Iterable[tuple[byte
 
 def _given(program: Program, states: Iterable[tuple[bytes, bytes]]) -> Iterator[bytes]:
     """The encoded rows of a view that follow from the stored states of its last aggregate."""
-    layout, sink = program.tables[-1].states, program.plan.stages[-2].sink
+    layout, sink = program.tables.stages[-1].states, program.plan.stages[-2].sink
     assert layout is not None
     assert isinstance(sink, AggregateSink)
     codec, encoder = RowCodec(layout), RowEncoder(program)

@@ -23,7 +23,7 @@ from viewkeeper.pipeline.uncollected import uncollected
 from viewkeeper.store.embedded import EmbeddedStore
 from viewkeeper.store.groups import GroupState
 from viewkeeper.store.viewstore import Apply
-from viewkeeper.views.batch import Timing, compute, first_of, tables_of
+from viewkeeper.views.batch import LogInputs, Timing, compute, tables_of
 from viewkeeper.views.bound import BoundView, BoundViews, bound_views
 from viewkeeper.views.deltas import table_pairs
 from viewkeeper.views.settle import settle_views
@@ -134,7 +134,7 @@ class Maintainer:
         for number, one in bound.views.items():
             if number in objects and states[objects[number].group].filled is None:
                 continue
-            if number in aside or one.source in waiting:
+            if number in aside or not one.sources.isdisjoint(waiting):
                 waiting.add(number)
             else:
                 found.append(number)
@@ -178,7 +178,7 @@ class Maintainer:
                 continue
             if self._views is not None and self._views.isdisjoint(state.objects):
                 continue
-            reads_others = any(one.source in objects and one.source not in state.objects for one in views)
+            reads_others = any(not (one.sources & objects.keys()).issubset(state.objects) for one in views)
             if reads_others == outside:
                 due.setdefault(state.watermark, {})[group] = state
         return due
@@ -209,7 +209,7 @@ class Maintainer:
         views = [one for state in groups.values() for one in bound.of(state.objects)]
         timing = Timing()
         try:
-            firsts = self._firsts(bound, groups, views, lower, upper, timing, done)
+            inputs = self._inputs(bound, views, lower, upper, timing, done)
         except NotRetained as error:
             # Cannot be while the janitor honours watermarks; then what is there cannot be followed any more.
             self._set_aside(views, error, done)
@@ -222,7 +222,7 @@ class Maintainer:
                 self._set_aside(views, error, done)
             return
         self._step("computed first stages")
-        batches = self._batches(bound, groups, upper, firsts, timing, done)
+        batches = self._batches(bound, groups, upper, inputs, timing, done)
         self._step("computed")
         self._apply(bound, batches, timing, done)
         done.changes += upper - lower
@@ -234,7 +234,8 @@ class Maintainer:
         states, objects = self.store.view_tables.objects()
         found: dict[int, dict[int, GroupState]] = {}
         for group, state in groups.items():
-            below = {one.source for one in bound.of(state.objects) if one.source not in state.objects} & objects.keys()
+            read = {source for one in bound.of(state.objects) for source in one.sources}
+            below = (read & objects.keys()).difference(state.objects)
             limit = min((states[objects[number].group].watermark for number in below), default=upper)
             reach = min(upper, limit)
             for number in sorted(below) * len(below):
@@ -250,51 +251,46 @@ class Maintainer:
             found.setdefault(reach, {})[group] = state
         return found
 
-    def _firsts(
+    def _inputs(
         self,
         bound: BoundViews,
-        groups: Mapping[int, GroupState],
         views: list[BoundView],
         lower: int,
         upper: int,
         timing: Timing,
         done: Round,
-    ) -> Callable[[BoundView], FirstChanges]:
-        """What gives the first stage of each view that reads outside its group: by rows, or on Spark in one pass."""
-        on_tables = [one for one in views if one.source in bound.catalog.tables]
+    ) -> LogInputs:
+        """The inputs of views that read outside their group: by rows, or on Spark in one pass."""
+        on_tables = [one for one in views if not one.sources.isdisjoint(bound.catalog.tables)]
+        firsts: Mapping[int, FirstChanges] = {}
+        by_rows = views
         if (upper - lower) * max(1, len(on_tables)) > self._small_work and on_tables:
             from viewkeeper.pipeline.bulk import bulk_firsts
 
             done.engine = "spark"
-            firsts = bulk_firsts(self._spark.session(), self.store, bound, on_tables, lower, upper)
+            plain = [one for one in on_tables if not one.is_joined]
+            firsts = bulk_firsts(self._spark.session(), self.store, bound, plain, lower, upper)
             timing.lap("spark")
-            pairs = {}
+            by_rows = [one for one in views if one.view.id not in firsts]
         else:
             done.engine = done.engine or "rows"
-            firsts = {}
-            pairs = table_pairs(self.store, tables_of(bound, views), lower, upper)
-            timing.lap("read")
-        state = next(iter(groups.values()))
-
-        def first(one: BoundView) -> FirstChanges:
-            found = firsts.get(one.view.id)
-            return found if found is not None else first_of(self.store, bound, one, state, upper, pairs)
-
-        return first
+        pairs = table_pairs(self.store, tables_of(bound, by_rows), lower, upper)
+        timing.lap("read")
+        return LogInputs(self.store, bound, lower, upper, pairs, firsts)
 
     def _batches(
         self,
         bound: BoundViews,
         groups: Mapping[int, GroupState],
         upper: int,
-        first: Callable[[BoundView], FirstChanges],
+        inputs: LogInputs,
         timing: Timing,
         done: Round,
     ) -> list[Apply]:
         batches: list[Apply] = []
 
         def add(group: int, state: GroupState) -> None:
-            batches.append(compute(self.store, bound, group, state, upper, first, timing, holder=self.holder))
+            batches.append(compute(self.store, bound, group, state, upper, inputs, timing, holder=self.holder))
 
         for group, state in groups.items():
             views = bound.of(state.objects)

@@ -78,7 +78,7 @@ def _attempt(
 ) -> tuple[Compared, Part | None, int] | None:
     """A comparison, of which part, and up to where nothing was left out; None if it has to be made again."""
     bound, one = find_bound(store, view)
-    below, state = _generation(store, one.source), standing(store, view)
+    below, state = _generations(store, one), standing(store, view)
     try:
         part = None
         if since is not None:
@@ -92,7 +92,7 @@ def _attempt(
             return None
         raise
     # A view below that was repaired meanwhile has been read half before and half after.
-    if not is_last and compared.count and below != _generation(store, one.source):
+    if not is_last and compared.count and below != _generations(store, one):
         return None
     return compared, part, compared.state.watermark if part is None else state.watermark
 
@@ -149,7 +149,7 @@ def note(
     )
 
 
-def _generation(store: EmbeddedStore, number: int) -> int | None:
-    """That of the group of a view; None of a table, or of what has gone."""
-    found = store.view_tables.standing(number)
-    return None if found is None else found[1].generation
+def _generations(store: EmbeddedStore, one: BoundView) -> list[int | None]:
+    """Those of the groups of the views below; None of a table, or of what has gone."""
+    found = [store.view_tables.standing(number) for number in sorted(one.sources)]
+    return [None if place is None else place[1].generation for place in found]

@@ -28,6 +28,7 @@ class Scan:
     name: str
     columns: tuple[int, ...]
     fields: tuple[Field, ...]
+    is_view: bool = False
 
     def __post_init__(self) -> None:
         if len(self.columns) != len(self.fields):

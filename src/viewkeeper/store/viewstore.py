@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Self
 
 from viewkeeper.errors import Outrun, ViewNotReady
 from viewkeeper.model.rowcodec import RowCodec
+from viewkeeper.model.types import Row
 from viewkeeper.store import groups, notes
 from viewkeeper.store.blocks import Block, RawChange, decode_block, encode_block, encode_section
 from viewkeeper.store.environment import Database, Txn, explained
@@ -86,6 +87,10 @@ class ViewReading:
         self._places = places
         self.asked: dict[int, tuple[object, object]] = {}
         """What a reader of a slot asked for and got; for the next one that shares the slot."""
+        self.found: dict[int, dict[bytes, list[tuple[bytes, Row]]]] = {}
+        """The rows that were looked up in a slot, by the beginning of their keys."""
+        self.written: set[int] = set()
+        """The slots for which a batch has its changes already."""
 
     def group(self, number: int) -> GroupState:
         """The state of the group that an object belongs to."""

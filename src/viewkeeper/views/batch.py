@@ -6,10 +6,12 @@ whose input did not change moves too; that costs one small transaction.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from time import perf_counter
+from typing import Protocol
 
+from viewkeeper.delta.deltaplan import Changes
 from viewkeeper.errors import Outrun, StoreDamaged
 from viewkeeper.execute.changetable import Weighted
 from viewkeeper.execute.encodedrows import FirstChanges
@@ -51,41 +53,52 @@ def group_of_views(bound: BoundViews, state: GroupState) -> list[BoundView]:
     return views
 
 
+class Inputs(Protocol):
+    """The inputs of views from outside of their group: what changed in a batch, or a step of a fill."""
+
+    def first(self, one: BoundView) -> FirstChanges | None:
+        """What the first stage of a view gives, where that has been computed in bulk."""
+
+    def delta(self, one: BoundView, leaf: int) -> list[Weighted]:
+        """What one leaf of a view changed by."""
+
+
+@dataclass(frozen=True, slots=True)
+class LogInputs:
+    """The log, and the feeds of views of other groups, from a watermark to a later position."""
+
+    store: Store
+    bound: BoundViews
+    lower: int
+    upper: int
+    pairs: Mapping[int, list[Pair]]
+    firsts: Mapping[int, FirstChanges] = field(default_factory=dict)
+
+    def first(self, one: BoundView) -> FirstChanges | None:
+        return self.firsts.get(one.view.id)
+
+    def delta(self, one: BoundView, leaf: int) -> list[Weighted]:
+        changes = one.leaves[leaf]
+        below = self.bound.views.get(changes.object)
+        if below is None:
+            return weighted(self.pairs[changes.object], changes.columns)
+        codec = self.bound.catalog.view_codecs[below.view.id]
+        rows = feed_pairs(self.store, below.view, codec, self.lower, self.upper)
+        return weighted(rows, changes.columns, repeats=below.view.repeats)
+
+
 def batch_by_rows(store: Store, bound: BoundViews, group: int, state: GroupState, upper: int, timing: Timing) -> Apply:
     """The batch of a group up to `upper`, computed in this process by the row executor."""
     views = group_of_views(bound, state)
     pairs = table_pairs(store, tables_of(bound, views), state.watermark, upper)
     timing.lap("read")
-
-    def first(one: BoundView) -> FirstChanges:
-        return first_of(store, bound, one, state, upper, pairs)
-
-    return compute(store, bound, group, state, upper, first, timing)
+    inputs = LogInputs(store, bound, state.watermark, upper, pairs)
+    return compute(store, bound, group, state, upper, inputs, timing)
 
 
 def tables_of(bound: BoundViews, views: Sequence[BoundView]) -> frozenset[int]:
     """The base tables that views read."""
-    return frozenset(one.source for one in views if one.source in bound.catalog.tables)
-
-
-def first_of(
-    store: Store,
-    bound: BoundViews,
-    one: BoundView,
-    state: GroupState,
-    upper: int,
-    pairs: Mapping[int, list[Pair]],
-) -> FirstChanges:
-    """The first stage of a view over what is outside its group: a table, or a view of another group."""
-    below = bound.views.get(one.source)
-    columns = one.program.plan.source.columns
-    if below is None:
-        delta = weighted(pairs[one.source], columns)
-    else:
-        codec = bound.catalog.view_codecs[below.view.id]
-        rows = feed_pairs(store, below.view, codec, state.watermark, upper)
-        delta = weighted(rows, columns, repeats=below.view.repeats)
-    return one.runner.first_changes(delta)
+    return frozenset(source for one in views for source in one.sources if source in bound.catalog.tables)
 
 
 def compute(
@@ -94,12 +107,12 @@ def compute(
     group: int,
     state: GroupState,
     upper: int,
-    first: Callable[[BoundView], FirstChanges],
+    inputs: Inputs,
     timing: Timing,
     fill: tuple[bytes, bytes | None] | None = None,
     holder: str = "",
 ) -> Apply:
-    """The batch that follows from the first stages of the views at the bottom of a group.
+    """The batch that follows from the inputs of a group.
 
     Outrun if the group has moved since `state` was read.
     """
@@ -110,13 +123,17 @@ def compute(
     with store.view_tables.reading(state.objects, filling=fill is not None) as reading:
         _check_unmoved(reading, state)
         for one in views:
-            inside = objects.get(one.source) if one.source in state.objects else None
-            if one.source in state.objects:
-                made = one.runner.first_changes(_inside_delta(bound, one, inside))
-            else:
-                made = first(one)
+            made = inputs.first(one)
+            if made is None:
+                deltas = [
+                    _inside_delta(bound, leaf, objects.get(leaf.object))
+                    if leaf.object in state.objects
+                    else inputs.delta(one, number)
+                    for number, leaf in enumerate(one.leaves)
+                ]
+                made = one.runner.joined(deltas, reading) if one.is_joined else one.runner.first_changes(deltas[0])
             timing.lap("compute")
-            changes = one.runner.run(*made, reading, Clock(state.committed_at, committed_at))
+            changes = one.runner.run(made, reading, Clock(state.committed_at, committed_at))
             timing.lap("fold")
             objects.update(changes.objects)
             counted[one.view.id] = Counted(errors=changes.errors, late=changes.late, extra=_extra(one, changes.objects))
@@ -134,11 +151,10 @@ def compute(
     )
 
 
-def _inside_delta(bound: BoundViews, one: BoundView, changes: ObjectChanges | None) -> list[Weighted]:
-    below = bound.views[one.source].view
+def _inside_delta(bound: BoundViews, leaf: Changes, changes: ObjectChanges | None) -> list[Weighted]:
     if changes is None:
         return []
-    return weighted(changed_pairs(changes), one.program.plan.source.columns, repeats=below.repeats)
+    return weighted(changed_pairs(changes), leaf.columns, repeats=bound.views[leaf.object].view.repeats)
 
 
 def _extra(one: BoundView, objects: Mapping[int, ObjectChanges]) -> int:

@@ -7,7 +7,9 @@ from dataclasses import dataclass, replace
 from threading import Lock
 from weakref import WeakKeyDictionary
 
+from viewkeeper.delta.deltaplan import Changes
 from viewkeeper.delta.program import Program, Storage, numbered, program
+from viewkeeper.delta.widening import used_columns, widened
 from viewkeeper.errors import ViewkeeperError, ViewsDepend
 from viewkeeper.execute.viewchanges import ViewRunner
 from viewkeeper.model.schema import Table
@@ -20,17 +22,30 @@ from viewkeeper.store.interface import Catalog, Store
 
 @dataclass(frozen=True, slots=True)
 class BoundView:
-    """A view, its program with the ids of its tables, and what runs it on rows."""
+    """A view, its program with the ids of its tables, and what runs it on rows.
+
+    `bare` is the program without ids, and without columns that only other views use of a shared join index.
+    """
 
     view: View
     statement: CreateView
+    bare: Program
     program: Program
     runner: ViewRunner
 
     @property
-    def source(self) -> int:
-        """The table or view that it reads."""
-        return self.program.plan.source.object
+    def leaves(self) -> tuple[Changes, ...]:
+        """What it reads, from left to right; a table that it reads twice is there twice."""
+        return tuple(self.program.plan.leaves())
+
+    @property
+    def sources(self) -> frozenset[int]:
+        """The tables and views that it reads."""
+        return frozenset(leaf.object for leaf in self.leaves)
+
+    @property
+    def is_joined(self) -> bool:
+        return self.program.plan.is_joined
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +83,20 @@ def bound_views(store: Store) -> BoundViews:
                 views[number] = bind_again(catalog, view)
             except ViewkeeperError as error:
                 failed[number] = error
-        bound = _cache[store] = BoundViews(catalog, views, failed)
+        bound = _cache[store] = BoundViews(catalog, _widened(views), failed)
         return bound
+
+
+def _widened(views: dict[int, BoundView]) -> dict[int, BoundView]:
+    """The views, with join indexes that hold what any view of the catalog uses of them."""
+    joined = {number: one for number, one in views.items() if one.is_joined}
+    used = used_columns(one.bare for one in joined.values())
+    found = dict(views)
+    for number, one in joined.items():
+        wide = numbered(widened(one.bare, used), iter(one.view.auxiliary))
+        if wide != one.program:
+            found[number] = replace(one, program=wide, runner=ViewRunner(wide))
+    return found
 
 
 def bind_again(catalog: Catalog, view: View) -> BoundView:
@@ -77,7 +104,7 @@ def bind_again(catalog: Catalog, view: View) -> BoundView:
     statement = bind_text(view.text, finder(catalog, view.sources))
     made = program_of(statement, catalog, id=view.id)
     whole = numbered(made, iter(view.auxiliary))
-    return BoundView(view, statement, whole, ViewRunner(whole))
+    return BoundView(view, statement, made, whole, ViewRunner(whole))
 
 
 def bind_text(text: str, find: Callable[[str], Table | Source]) -> CreateView:

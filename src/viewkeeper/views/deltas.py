@@ -6,10 +6,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from operator import itemgetter
 from typing import Any
 
 from viewkeeper.execute.changetable import Weighted
+from viewkeeper.model.picking import picker
 from viewkeeper.model.rowcodec import RowCodec
 from viewkeeper.model.types import Row
 from viewkeeper.model.view import View
@@ -81,13 +81,3 @@ def weighted(pairs: Iterable[Pair], columns: tuple[int, ...], *, repeats: bool =
 def same(left: Row, right: Row) -> bool:
     """Whether two rows are the same to the bit: -0.0 is not 0.0, and 1 is not 1.0 or true."""
     return left is right or (left == right and repr(left) == repr(right))
-
-
-def picker(columns: tuple[int, ...]) -> Any:
-    """A function from a row to these columns of it, as a tuple."""
-    if not columns:
-        return lambda row: ()
-    if len(columns) == 1:
-        (only,) = columns
-        return lambda row: (row[only],)
-    return itemgetter(*columns)

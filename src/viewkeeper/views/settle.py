@@ -19,24 +19,21 @@ def settle_views(store: Store) -> bool:
 def merge_groups(store: Store, bound: BoundViews) -> bool:
     """Make one group of those that read one another, or keep the same auxiliary table, and stand at one watermark."""
     states, objects = store.view_tables.objects()
-    fingerprint: dict[str, int] = {}
+    alike: dict[str, list[int]] = {}
     shared: dict[int, int] = {}
     links: list[tuple[int, int]] = []
     for number, one in bound.views.items():
         place = objects.get(number)
         if place is None or states[place.group].filled is not None:
             continue
-        below = objects.get(one.source)
-        if below is not None:
-            links.append((below.group, place.group))
+        links += [(objects[source].group, place.group) for source in one.sources if source in objects]
         for text, auxiliary in fingerprints(one.program):
-            if auxiliary not in objects:
-                continue
-            first = fingerprint.setdefault(text, auxiliary)
-            if first != auxiliary:
-                links.append((objects[first].group, place.group))
-                if objects[first].slot != objects[auxiliary].slot:
-                    shared[auxiliary] = first
+            if auxiliary in objects:
+                alike.setdefault(text, []).append(auxiliary)
+    for *others, latest in alike.values():
+        # The latest knows all columns that the views before it use of a join index.
+        links += [(objects[other].group, objects[latest].group) for other in others]
+        shared |= {other: latest for other in others if objects[other].slot != objects[latest].slot}
     done = False
     for group in _clusters(links):
         known = {number: states[number] for number in group}

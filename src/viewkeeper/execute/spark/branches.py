@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import assert_never
 
 from viewkeeper.delta.deltaplan import Changes, Compute, Linear, Multiply, Select, Words
+from viewkeeper.delta.joinplan import ManySource
 from viewkeeper.plan.expr import Expr, Input, children, substitute
 from viewkeeper.plan.failing import can_fail
 
@@ -45,7 +46,7 @@ class Branches:
     risks: tuple[Risk, ...]
 
 
-def branches(source: Changes, linear: Sequence[Linear]) -> Branches | None:
+def branches(source: Changes | ManySource, linear: Sequence[Linear]) -> Branches | None:
     """What linear steps make of a source row; None if that cannot be said in expressions of sensible size.
 
     The words of a text cannot: how many there are is not known beforehand.

@@ -14,7 +14,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
 from pyspark.sql.pandas import functions as vectorized
 
-from viewkeeper.delta.deltaplan import AggregateSink
+from viewkeeper.delta.deltaplan import AggregateSink, Changes
 from viewkeeper.execute.changetable import ChangeTable
 from viewkeeper.execute.encodedrows import EncodedRows, FirstChanges
 from viewkeeper.execute.spark.collect import Collected
@@ -34,7 +34,7 @@ class BulkStages:
     """
 
     def __init__(self, runners: Sequence[ViewRunner]) -> None:
-        if len({runner.program.plan.source.object for runner in runners}) > 1:
+        if len({repr(_origin(runner)) for runner in runners}) > 1:
             raise ValueError("views that are computed together read one source")
         sharing = Sharing()
         self._shares: list[tuple[ViewRunner, Share]] = [(runner, sharing.add(runner.program)) for runner in runners]
@@ -59,6 +59,11 @@ class BulkStages:
             FirstChanges(_changes(collected, runner, share), errors.get(number, 0))
             for number, (runner, share) in enumerate(self._shares)
         ]
+
+
+def _origin(runner: ViewRunner) -> object:
+    source = runner.program.plan.source
+    return source.object if isinstance(source, Changes) else source
 
 
 def _changes(collected: Collected, runner: ViewRunner, share: Share) -> ChangeTable | EncodedRows:
