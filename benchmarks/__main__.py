@@ -16,6 +16,7 @@ MODULES = {
     "backlog": "benchmarks.views_backlog",
     "fresh": "benchmarks.views_fresh",
     "scale": "benchmarks.views_scale",
+    "joins": "benchmarks.views_joins",
 }
 PAGE = Path(__file__).parent.parent / "docs" / "benchmarks.md"
 

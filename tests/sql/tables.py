@@ -21,6 +21,7 @@ class Catalog:
 
     def __init__(self, *texts: str) -> None:
         self.tables: dict[str, Table | Source] = {}
+        self._made = 0
         for text in texts:
             self.run(text)
 
@@ -42,7 +43,8 @@ class Catalog:
         return statements
 
     def _make(self, statement: object) -> None:
-        number = len(self.tables) + 1
+        self._made += 1
+        number = self._made
         match statement:
             case CreateTable():
                 self.tables[statement.table.name.lower()] = replace(statement.table, id=number)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 import pytest
 
+from tests.sql.plan_types import check_plan
 from tests.sql.plans import cases, files, report_of
 from tests.sql.tables import catalog
-from viewkeeper.plan.relation import Aggregate, Distinct, Expand, Filter, Project, Scan, Tokens, below
+from viewkeeper.plan.relation import Relation, below
 from viewkeeper.sql.statements import CreateView
 
 CASES = [pytest.param(text, report, id=f"{file.stem}:{text}") for file in files() for text, report in cases(file)]
@@ -45,4 +48,11 @@ def test_every_operator_of_a_plan_is_covered() -> None:
             if relation is not None:
                 found.add(type(relation))
                 pending += below(relation)
-    assert found == {Scan, Filter, Project, Expand, Tokens, Aggregate, Distinct}
+    assert found == set(get_args(Relation))
+
+
+@pytest.mark.parametrize(("text", "report"), CASES)
+def test_a_plan_has_no_implicit_conversion(text: str, report: str) -> None:
+    plan = catalog().run(text)[-1].plan
+    if plan is not None:
+        check_plan(plan)

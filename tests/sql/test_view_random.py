@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, assert_never
+from typing import Any
 from zlib import crc32
 
 from hypothesis import given
 
+from tests.sql.plan_types import check_plan
 from tests.sql.queries import Query, queries
 from tests.sql.tables import catalog, view
 from viewkeeper.plan.aggregate import AggregateCall
 from viewkeeper.plan.expr import Call, Case, Cast, Expr, Input, Literal
-from viewkeeper.plan.functions import FUNCTIONS
 from viewkeeper.plan.relation import (
     Aggregate,
     Distinct,
@@ -21,7 +21,6 @@ from viewkeeper.plan.relation import (
     Relation,
     Scan,
     Tokens,
-    below,
     scans,
 )
 from viewkeeper.plan.show import show
@@ -51,44 +50,7 @@ def test_the_kept_text_of_a_random_view_gives_the_same_plan(query: Query) -> Non
 def test_random_plans_have_no_implicit_conversion(query: Query) -> None:
     plan = view(query.text, TABLES).plan
     assert plan is not None
-    for relation in _operators(plan):
-        for expr in _exprs(relation):
-            _check_types(expr, relation)
-
-
-def _operators(relation: Relation) -> list[Relation]:
-    return [relation, *(part for inner in below(relation) for part in _operators(inner))]
-
-
-def _exprs(relation: Relation) -> list[Expr]:
-    match relation:
-        case Filter(_, condition):
-            return [condition]
-        case Project(_, exprs, _):
-            return list(exprs)
-        case Expand(_, projections, _):
-            return [expr for projection in projections for expr in projection]
-        case _:
-            return []
-
-
-def _check_types(expr: Expr, relation: Relation) -> None:
-    match expr:
-        case Input(index, type):
-            (input,) = below(relation)
-            assert input.fields[index].type == type
-        case Call(name, args, type):
-            signature = FUNCTIONS[name].signature(args)
-            assert signature is not None
-            assert (signature.args, signature.result) == (tuple(arg.type for arg in args), type), (name, signature)
-            for arg in args:
-                _check_types(arg, relation)
-        case Cast(arg, type):
-            assert arg.type != type
-            _check_types(arg, relation)
-        case Case(branches, otherwise, _):
-            for part in (*(one for branch in branches for one in branch), otherwise):
-                _check_types(part, relation)
+    check_plan(plan)
 
 
 @given(queries())
@@ -131,7 +93,7 @@ def _rows(relation: Relation) -> list[tuple[Any, ...]]:
             return [(*key, *(_folded(call, rows) for call in calls)) for key, rows in groups.items()]
         case Distinct(input):
             return list(dict.fromkeys(map(_hashable, _rows(input))))
-    assert_never(relation)
+    raise AssertionError(relation)
 
 
 def _folded(call: AggregateCall, rows: list[tuple[Any, ...]]) -> Any:
@@ -163,4 +125,3 @@ def _value(expr: Expr, row: tuple[Any, ...]) -> Any:
                 tuple((_value(condition, row), _value(result, row)) for condition, result in branches),
                 _value(otherwise, row),
             )
-    assert_never(expr)

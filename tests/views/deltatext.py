@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import assert_never
 
-from viewkeeper.delta.deltaplan import AggregateSink, Compute, Linear, MeasureKind, Multiply, RowsSink, Select, Words
+from viewkeeper.delta.deltaplan import (
+    AggregateSink,
+    Changes,
+    Compute,
+    Linear,
+    MeasureKind,
+    Multiply,
+    RowsSink,
+    Select,
+    Words,
+)
 from viewkeeper.delta.program import Program
 from viewkeeper.model.types import STRING
 from viewkeeper.plan.aggregate import AggregateCall, AggregateKind
@@ -23,6 +33,7 @@ def show_delta(program: Program, source: str, columns: Sequence[str]) -> str:
 
 def _lines(program: Program, source: str, columns: Sequence[str]) -> Iterator[str]:
     changes = program.plan.source
+    assert isinstance(changes, Changes), "a delta plan of several inputs is not shown here"
     fields = [Field(columns[column], type) for column, type in zip(changes.columns, changes.types, strict=True)]
     yield f"changes of {source} ({', '.join(field.name for field in fields)})"
     for stage in program.plan.stages:

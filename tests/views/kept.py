@@ -1,4 +1,4 @@
-"""Views as they are stored, and what they have to be: the oracle over a model of the table's history."""
+"""Views as they are stored, and what they have to be: the oracle over a model of the history of tables."""
 
 from __future__ import annotations
 
@@ -16,6 +16,9 @@ from viewkeeper.store.embedded import EmbeddedStore
 from viewkeeper.store.groups import GroupState
 from viewkeeper.store.scan import ALL
 from viewkeeper.views.bound import BoundViews, bound_views
+
+Base = Callable[[int, int], list[Cells]]
+"""The rows of a table, which has this id, at a position."""
 
 
 class NoSpark:
@@ -61,15 +64,17 @@ def group_of(store: EmbeddedStore, view: View) -> GroupState | None:
 
 
 class Truth:
-    """What views are at a position: `base` gives the rows of the one table there."""
+    """What views are at a position."""
 
-    def __init__(self, bound: BoundViews, base: Callable[[int], list[Cells]], position: int) -> None:
+    def __init__(self, bound: BoundViews, base: Base, position: int) -> None:
         self._bound = bound
         self._base = base
         self._position = position
 
     def table(self, scan: Scan) -> list[Cells]:
-        return self.rows(scan.object) if scan.object in self._bound.views else self._base(self._position)
+        if scan.object in self._bound.views:
+            return self.rows(scan.object)
+        return self._base(scan.object, self._position)
 
     def rows(self, number: int) -> list[Cells]:
         """What a view shows; behind that, its plan may have hidden columns."""
@@ -84,6 +89,11 @@ class Truth:
 
 
 def check_views(store: EmbeddedStore, base: Callable[[int], list[Cells]]) -> int:
+    """As `check_joins`, where there is one table; `base` gives its rows at a position."""
+    return check_joins(store, lambda _, position: base(position))
+
+
+def check_joins(store: EmbeddedStore, base: Base) -> int:
     """Each view that is whole shows what it has to at its watermark, as bags, and counts its errors; how many are."""
     bound = bound_views(store)
     assert not bound.failed

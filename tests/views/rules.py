@@ -25,7 +25,7 @@ from typing import Any
 import viewkeeper as vk
 from tests.views.deltatext import show_delta
 from tests.views.kept import check_views
-from viewkeeper.delta.program import STATE, WEIGHT
+from viewkeeper.delta.tables import STATE, WEIGHT
 from viewkeeper.model.rowcodec import RowCodec
 from viewkeeper.model.types import Kind, Row, Type
 from viewkeeper.model.values import present
@@ -107,9 +107,9 @@ def run(case: Case) -> Case:
 
 def _source(store: EmbeddedStore, one: BoundView) -> tuple[str, list[str]]:
     catalog = store.catalog()
-    found = catalog.tables.get(one.source) or catalog.views[one.source]
-    if one.source in catalog.views:
-        return found.name, [column.name for column in catalog.views[one.source].layout.columns]
+    found = catalog.tables.get(one.leaves[0].object) or catalog.views[one.leaves[0].object]
+    if one.leaves[0].object in catalog.views:
+        return found.name, [column.name for column in catalog.views[one.leaves[0].object].layout.columns]
     return found.name, [column.name for column in source_of(found).columns]
 
 
@@ -187,7 +187,7 @@ def _text(cell: Any, type: Type) -> str:
 
 
 def _values(store: EmbeddedStore, one: BoundView, objects: Mapping[int, ObjectChanges]) -> Iterator[str]:
-    for stage in one.program.tables:
+    for stage in one.program.tables.stages:
         for values in stage.values:
             changes = objects.get(values.id)
             if changes is None or not changes.changes:

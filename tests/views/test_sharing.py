@@ -9,6 +9,7 @@ import pytest
 
 import viewkeeper as vk
 from tests.faults.maintaining import TABLE, check, store_of, write
+from viewkeeper.model.rowcodec import RowCodec
 from viewkeeper.store.scan import ALL
 from viewkeeper.views.bound import bound_views
 
@@ -82,7 +83,7 @@ def test_what_is_shared_holds_each_value_once(db: vk.Database) -> None:
     store = store_of(db)
     view = store.catalog().known_view("Ends")
     (number,) = view.auxiliary
-    codec = bound_views(store).views[view.id].runner._stages[0].values[0]
+    codec = RowCodec(bound_views(store).views[view.id].program.tables.stages[0].values[0])
     table = store.catalog().codec("T")
     rows = [row for part in store.snapshot().scan(table, ALL) for row in part]
     counted: dict[tuple[object, object], int] = {}

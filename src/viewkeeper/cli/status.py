@@ -116,6 +116,8 @@ def _print_views(out: Console, views: list[ViewStatus]) -> None:
     for view in views:
         if view.error:
             out.print(f"{view.view}: {view.error}")
+        if view.batch_joins:
+            out.print(f"{view.view}: join indexes met by {view.batch_joins}")
         if view.late:
             out.print(f"{view.view}: {view.late:,} late changes to epochs that had left it")
 

@@ -60,19 +60,19 @@ class Probe:
 
 @dataclass(frozen=True, slots=True)
 class InnerSource:
-    """`terms` has for each side the probes that lead from a row of it to those of all others."""
+    """`terms` has for each side the probes that lead from a row of it to those of all others.
+
+    `columns` are numbers of what it shows that do not depend on which columns are shown: those of sides.py.
+    """
 
     sides: tuple[Side, ...]
     indexes: tuple[Index, ...]
     terms: tuple[tuple[Probe, ...], ...]
+    columns: tuple[int, ...]
 
     @property
     def types(self) -> tuple[Type, ...]:
         return tuple(type for side in self.sides for type in side.shown)
-
-    @property
-    def columns(self) -> tuple[int, ...]:
-        return tuple(range(len(self.types)))
 
 
 @dataclass(frozen=True, slots=True)

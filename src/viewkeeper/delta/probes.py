@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from viewkeeper.delta.joinplan import Index, InnerSource, Probe, Side
+from viewkeeper.delta.sides import numbers_shown
 from viewkeeper.plan.expr import Expr, Input
 
 Of = tuple[int, Expr]
@@ -44,7 +45,7 @@ def inner_source(sides: tuple[Side, ...], classes: Sequence[dict[int, list[Expr]
     """The join of sides by the first expression that each class has of them."""
     planner = _Planner(sides, [{side: exprs[0] for side, exprs in one.items()} for one in classes])
     terms = tuple(planner.term(start) for start in range(len(sides)))
-    return InnerSource(sides, tuple(planner.indexes), terms)
+    return InnerSource(sides, tuple(planner.indexes), terms, numbers_shown(sides))
 
 
 class _Planner:

@@ -12,8 +12,10 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from viewkeeper.delta.deltaplan import AggregateSink, Changes, Compute, DeltaPlan, Multiply, Select, Stage, Words
+from viewkeeper.delta.joinplan import ManySource
 from viewkeeper.delta.keys import KeyOf, keyed
 from viewkeeper.delta.rules import delta_plan
+from viewkeeper.delta.sides import identity
 from viewkeeper.delta.tables import STATE, WEIGHT, PlanTables, indexes_of, layouts, plan_tables, with_ids
 from viewkeeper.errors import BadDefinition
 from viewkeeper.model.layout import Layout
@@ -178,11 +180,18 @@ def fingerprints(found: Program) -> Iterator[tuple[str, int]]:
         stage = found.plan.stages[number]
         assert isinstance(stage.sink, AggregateSink)
         steps, shown = _composed(stage)
-        source = stage.source.object if isinstance(stage.source, Changes) else stage.source
+        source = origin(stage.source)
         kept_for = found.epochs.retain_us if found.epochs is not None and found.epochs.stage <= number else None
         below = (found.plan.stages[:number], source, steps, shown[: len(stage.sink.group)], kept_for)
         for kept, values in zip(stage.sink.preaggregations, tables.values, strict=True):
             yield repr((below, shown[kept.column])), values.id
+
+
+def origin(source: Changes | ManySource | None) -> object:
+    """What the rows of a source are, apart from which columns are used of them."""
+    if source is None:
+        return None
+    return source.object if isinstance(source, Changes) else identity(source)
 
 
 def _composed(stage: Stage) -> tuple[tuple[object, ...], tuple[Expr, ...]]:

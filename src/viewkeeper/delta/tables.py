@@ -12,12 +12,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from viewkeeper.delta.deltaplan import AggregateSink, Changes, DeltaPlan, Select
+from viewkeeper.delta.deltaplan import AggregateSink, Changes, DeltaPlan
 from viewkeeper.delta.joinplan import Index, InnerSource, ManySource, PartnerSource, Side, UnionSource, plans_below
+from viewkeeper.delta.sides import contents_of, is_plain
 from viewkeeper.model.layout import Layout
 from viewkeeper.model.schema import Column
 from viewkeeper.model.types import BIGINT, BINARY, BOOLEAN, Type
-from viewkeeper.plan.expr import Input, rewrite
 from viewkeeper.plan.join import PartnerKind
 
 STATE = "_state"
@@ -101,17 +101,6 @@ def _source_tables(source: ManySource) -> SourceTables:
     return SourceTables(below, indexes, (left, right if source.kind is PartnerKind.FULL else None))
 
 
-def is_plain(side: Side) -> bool:
-    """Whether the rows of a side are those of a table or view as they are, perhaps not all of them."""
-    (*inner, last) = side.plan.stages
-    return (
-        not inner
-        and isinstance(last.source, Changes)
-        and side.key is not None
-        and all(isinstance(step, Select) for step in last.linear)
-    )
-
-
 def _index_table(side: Side, index: Index) -> IndexTable:
     types, depth = side.types, len(index.key)
     looked_up = tuple(Column(name=f"k{place}", type=expr.type) for place, expr in enumerate(index.key))
@@ -129,21 +118,7 @@ def _index_table(side: Side, index: Index) -> IndexTable:
     key = (*range(depth), *(places[place] for place in unique))
     weight = (Column(name=WEIGHT, type=BIGINT),) if side.key is None else ()
     layout = _layout((*looked_up, *rest, *weight), key)
-    return IndexTable(layout, places, side.key is None, _contents(side, index))
-
-
-def _contents(side: Side, index: Index) -> str:
-    """What is in an index: for a plain side in terms of the columns of its source."""
-    if not is_plain(side):
-        return repr((side.plan, side.key, index.key))
-    source = side.plan.source
-    assert isinstance(source, Changes)
-
-    def in_source(place: Input) -> Input:
-        return Input(source.columns[place.index], place.type)
-
-    conditions = [rewrite(step.condition, in_source) for step in side.plan.stages[0].linear if isinstance(step, Select)]
-    return repr((source.object, conditions, [rewrite(expr, in_source) for expr in index.key]))
+    return IndexTable(layout, places, side.key is None, contents_of(side, index))
 
 
 def _partners(side: Side, index: Index) -> Layout:

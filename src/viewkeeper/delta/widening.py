@@ -11,7 +11,8 @@ from dataclasses import replace
 from viewkeeper.delta.deltaplan import Changes, DeltaPlan, RowsSink
 from viewkeeper.delta.joinplan import InnerSource, PartnerSource, Side, UnionSource
 from viewkeeper.delta.program import Program
-from viewkeeper.delta.tables import indexes_of, is_plain, plan_tables
+from viewkeeper.delta.sides import is_plain
+from viewkeeper.delta.tables import indexes_of, plan_tables
 from viewkeeper.model.types import Type
 
 Columns = dict[int, Type]

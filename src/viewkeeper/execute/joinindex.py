@@ -13,7 +13,7 @@ from typing import Any
 from viewkeeper.delta.joinplan import Index
 from viewkeeper.delta.tables import IndexTable
 from viewkeeper.execute.changetable import Weighted
-from viewkeeper.execute.encodedrows import with_weight
+from viewkeeper.execute.encodedrows import EncodedRows, with_weight
 from viewkeeper.execute.rows.expr import Failures, compile_row
 from viewkeeper.model.picking import picker
 from viewkeeper.model.rowcodec import RowCodec
@@ -169,13 +169,36 @@ class IndexDelta:
                 kept.setdefault(key, (None, None))
 
     def _add_weights(self, reading: ViewReading, kept: dict[bytes, Any]) -> None:
-        moves: dict[bytes, tuple[bytes, int]] = {}
-        for (_, key, row), (_, weight) in self._net.items():
-            # Two rows have one key if they differ in -0.0 and 0.0; what comes is kept, not what goes.
-            known = moves.get(key)
-            moves[key] = (row, weight) if known is None else (row if weight > 0 else known[0], known[1] + weight)
-        stored = reading.get_many(self.index.id, list(moves))
-        for (key, (row, weight)), before in zip(moves.items(), stored, strict=True):
-            old: Any = 0 if before is None else self.index.codec.decode(before)[-1]
-            total = weight + old
-            kept[key] = (None, with_weight(row, total) if total else None)
+        changes = [(key, row, weight) for (_, key, row), (_, weight) in self._net.items()]
+        _add_weights(self.index.codec, changes, reading, kept)
+
+
+def bulk_changes(table: IndexTable, rows: EncodedRows, reading: ViewReading) -> ObjectChanges:
+    """The changes of an index that follow from signed rows as it stores them."""
+    codec = RowCodec(table.layout)
+    changes = ObjectChanges(codec)
+    kept = changes.changes
+    if table.is_weighted:
+        _add_weights(codec, zip(rows.keys, rows.rows, rows.weights, strict=True), reading, kept)
+        return changes
+    for key, row, weight in zip(rows.keys, rows.rows, rows.weights, strict=True):
+        if weight > 0:
+            kept[key] = (None, row)
+        else:
+            kept.setdefault(key, (None, None))
+    return changes
+
+
+def _add_weights(
+    codec: RowCodec, changes: Iterable[tuple[bytes, bytes, int]], reading: ViewReading, kept: dict[bytes, Any]
+) -> None:
+    moves: dict[bytes, tuple[bytes, int]] = {}
+    for key, row, weight in changes:
+        # Two rows have one key if they differ in -0.0 and 0.0; what comes is kept, not what goes.
+        known = moves.get(key)
+        moves[key] = (row, weight) if known is None else (row if weight > 0 else known[0], known[1] + weight)
+    stored = reading.get_many(codec.table.id, list(moves))
+    for (key, (row, weight)), before in zip(moves.items(), stored, strict=True):
+        old: Any = 0 if before is None else codec.decode(before)[-1]
+        total = weight + old
+        kept[key] = (None, with_weight(row, total) if total else None)

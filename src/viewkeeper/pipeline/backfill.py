@@ -8,6 +8,7 @@ from time import monotonic
 
 from viewkeeper.delta.deltaplan import AggregateSink
 from viewkeeper.errors import Outrun
+from viewkeeper.execute.encodedrows import FirstChanges
 from viewkeeper.pipeline.claiming import claimed
 from viewkeeper.pipeline.session import SparkSource
 from viewkeeper.pipeline.uncollected import uncollected
@@ -57,6 +58,7 @@ class Filler:
         self._holder = holder
         self._progress = progress or (lambda filled: None)
         self._begins: dict[int, list[bytes]] = {}
+        self._by_rows: set[int] = set()
 
     def fill(self, bound: BoundViews, one: BoundView) -> bool:
         """Fill a view to its end from where it stands; False if its input is not whole. Outrun if another is at it."""
@@ -75,7 +77,7 @@ class Filler:
         began, done = monotonic(), 0
         while state.filled is not None:
             mark = filling.mark(state)
-            if filling.sizes[mark.leaf] <= SMALL or one.is_joined:
+            if filling.sizes[mark.leaf] <= SMALL or one.view.id in self._by_rows:
                 done += min(STEP_ROWS, filling.sizes[mark.leaf])
                 state = fill_step(filling, state, self._holder)
             else:
@@ -109,6 +111,7 @@ class Filler:
     def _spark_step(self, filling: Filling, state: GroupState) -> tuple[int, GroupState]:
         """From where the fill stands to the next beginning of a step; about how many rows that were."""
         from viewkeeper.pipeline.bulk import bulk_fill
+        from viewkeeper.pipeline.joined import joined_fill
 
         mark = filling.mark(state)
         if mark.leaf not in self._begins:
@@ -118,5 +121,13 @@ class Filler:
         reached = next((key for key in steps if key > mark.key), None)
         interval = Interval(mark.key, reached)
         one = filling.one
-        made = bulk_fill(self._spark.session(), self._store, filling.bound, one, state.watermark, interval, rows)
+        spark, bound, position = self._spark.session(), filling.bound, state.watermark
+        made: FirstChanges | None
+        if one.is_joined:
+            made = joined_fill(spark, self._store, bound, one, mark.leaf, position, interval, rows)
+        else:
+            made = bulk_fill(spark, self._store, bound, one, position, interval, rows)
+        if made is None:
+            self._by_rows.add(one.view.id)
+            return 0, state
         return rows, apply_step(filling, state, StepInputs(mark.leaf, made=made), reached, self._holder)

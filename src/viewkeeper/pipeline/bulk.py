@@ -10,6 +10,7 @@ from viewkeeper.errors import BatchFailed, ViewkeeperError
 from viewkeeper.execute.encodedrows import FirstChanges
 from viewkeeper.pipeline.logsource import feed_frame, log_frame
 from viewkeeper.pipeline.source import tasks_for
+from viewkeeper.pipeline.sparkerrors import told
 from viewkeeper.pipeline.tablesource import ROWS_A_TASK, SMALL, table_frame, view_frame
 from viewkeeper.store.embedded import EmbeddedStore
 from viewkeeper.store.scan import Interval
@@ -85,7 +86,7 @@ def run_stages(
         raise
     except Exception as error:
         raise BatchFailed(
-            "Spark could not compute the batch", detail=_told(error), hint="It is tried again by itself."
+            "Spark could not compute the batch", detail=told(error), hint="It is tried again by itself."
         ) from error
     return {one.view.id: made for one, made in zip(views, found, strict=True)}
 
@@ -101,10 +102,3 @@ def _stages(spark: SparkSession, store: EmbeddedStore, views: Sequence[BoundView
             kept.clear()
         kept[key] = BulkStages([one.runner for one in views])
     return kept[key]
-
-
-def _told(error: Exception) -> str:
-    """What went wrong in a task, without the stack of the JVM."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    telling = [line for line in lines if "Error" in line or "Exception" in line]
-    return (telling[-1] if telling else lines[0] if lines else type(error).__name__)[:500]

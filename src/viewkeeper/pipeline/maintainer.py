@@ -76,6 +76,7 @@ class Maintainer:
         self._step = step
         self._lost: dict[int, int] = {}
         self._claimed: set[int] = set()
+        self._ways: dict[int, str] = {}
         # Fills may run in a thread of their own, and leave notes too.
         self._noting = Lock()
         self._noted = 0.0
@@ -266,11 +267,19 @@ class Maintainer:
         by_rows = views
         if (upper - lower) * max(1, len(on_tables)) > self._small_work and on_tables:
             from viewkeeper.pipeline.bulk import bulk_firsts
+            from viewkeeper.pipeline.joined import joined_firsts
 
             done.engine = "spark"
             plain = [one for one in on_tables if not one.is_joined]
             firsts = bulk_firsts(self._spark.session(), self.store, bound, plain, lower, upper)
             timing.lap("spark")
+            moving = {one.view.id for one in views}
+            joins = [one for one in on_tables if one.is_joined and one.sources.isdisjoint(moving)]
+            if joins:
+                joined = joined_firsts(self._spark.session(), self.store, bound, joins, lower, upper)
+                firsts = {**firsts, **joined.firsts}
+                self._ways |= joined.ways
+                timing.lap("spark joins")
             by_rows = [one for one in views if one.view.id not in firsts]
         else:
             done.engine = done.engine or "rows"
@@ -322,6 +331,7 @@ class Maintainer:
                     batch_changes=batch.upper - batch.lower,
                     batch_engine=done.engine,
                     batch_seconds=dict(timing.seconds),
+                    batch_joins=self._ways.pop(one.view.id, ""),
                 )
         self._write_notes()
 

@@ -15,7 +15,8 @@ from typing import Any
 from viewkeeper.delta.deltaplan import AggregateSink, Changes, DeltaPlan
 from viewkeeper.delta.joinplan import UnionSource, plans_below
 from viewkeeper.delta.program import Program, Storage
-from viewkeeper.delta.tables import PlanTables, is_plain
+from viewkeeper.delta.sides import is_plain
+from viewkeeper.delta.tables import PlanTables
 from viewkeeper.execute.groupstate import GroupState, decode_state, encode_state, finishers
 from viewkeeper.execute.storedstate import StageRunner
 from viewkeeper.model.rowcodec import RowCodec

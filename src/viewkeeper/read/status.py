@@ -55,6 +55,7 @@ class ViewStatus:
     batch_at: datetime | None = None
     batch_changes: int = 0
     batch_engine: str = ""
+    batch_joins: str = ""
     batch_seconds: Mapping[str, float] = field(default_factory=dict)
     verified_at: datetime | None = None
     verified_position: Position | None = None
@@ -101,6 +102,7 @@ def view_statuses(store: Store) -> list[ViewStatus]:
             batch_at=_moment(note.batch_at),
             batch_changes=note.batch_changes,
             batch_engine=note.batch_engine,
+            batch_joins=note.batch_joins,
             batch_seconds=note.batch_seconds,
             verified_at=_moment(note.verified_at),
             verified_position=store.position(note.verified_position) if note.verified_at else None,

@@ -20,6 +20,7 @@ from viewkeeper.sql.tree import (
     AddColumnTree,
     AlterViewTree,
     CreateIndexTree,
+    CreateJoinIndexTree,
     CreateTableTree,
     CreateViewTree,
     DeleteTree,
@@ -29,6 +30,7 @@ from viewkeeper.sql.tree import (
     SelectTree,
     TableTree,
     UpdateTree,
+    ViewTree,
 )
 
 __all__ = ["bind", "check_params"]
@@ -56,7 +58,7 @@ def bind(parsed: Parsed, find: Callable[[str], Table | Source], params: Params) 
 
 def _bind_object(
     parsed: Parsed,
-    tree: CreateTableTree | DropTableTree | CreateViewTree | CreateIndexTree | DropViewTree | AlterViewTree,
+    tree: CreateTableTree | DropTableTree | ViewTree,
     find: Callable[[str], Table | Source],
 ) -> Statement:
     """A statement that makes, changes or drops something by its own name."""
@@ -79,6 +81,10 @@ def _bind_object(
             from viewkeeper.sql.bind_views import bind_index
 
             return bind_index(parsed, tree, find)
+        case CreateJoinIndexTree():
+            from viewkeeper.sql.bind_views import bind_join_index
+
+            return bind_join_index(parsed, tree, find)
     assert_never(tree)
 
 

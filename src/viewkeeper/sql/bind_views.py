@@ -1,4 +1,4 @@
-"""CREATE VIEW and CREATE INDEX."""
+"""CREATE VIEW, CREATE INDEX and CREATE JOIN INDEX."""
 
 from __future__ import annotations
 
@@ -10,15 +10,16 @@ from viewkeeper.plan.relation import Relation, scans
 from viewkeeper.sql.maintain import Mode, ViewKind
 from viewkeeper.sql.parse import Parsed
 from viewkeeper.sql.place import syntax_error
-from viewkeeper.sql.query import exact
+from viewkeeper.sql.query import exact, join_index
+from viewkeeper.sql.query.columns import RowColumn
 from viewkeeper.sql.query.context import Context, Find
 from viewkeeper.sql.query.index import bind_index_columns
 from viewkeeper.sql.query.prune import prune
-from viewkeeper.sql.query.rows import Bound, RowColumn
+from viewkeeper.sql.query.rows import Bound
 from viewkeeper.sql.query.select import bind_top
 from viewkeeper.sql.statements import CreateView, Retain
-from viewkeeper.sql.tree import CreateIndexTree, CreateViewTree, KeyColumnTree
-from viewkeeper.sql.view_text import index_text, view_text
+from viewkeeper.sql.tree import CreateIndexTree, CreateJoinIndexTree, CreateViewTree, KeyColumnTree
+from viewkeeper.sql.view_text import index_text, join_index_text, view_text
 
 
 def bind_view(parsed: Parsed, tree: CreateViewTree, find: Find) -> CreateView:
@@ -77,6 +78,27 @@ def bind_index(parsed: Parsed, tree: CreateIndexTree, find: Find) -> CreateView:
         approximate=_approximate(bound),
         retain=None,
         text=index_text(parsed, tree),
+        sources=_sources(bound.relation),
+    )
+
+
+def bind_join_index(parsed: Parsed, tree: CreateJoinIndexTree, find: Find) -> CreateView:
+    """The join index, which is a view with a KEY: the join columns, then the side that a row is of."""
+    context = Context(parsed=parsed, find=find, periodic=False)
+    sides = join_index.bind_sides(tree, context)
+    bound, width = join_index.bind_join_index(sides, context)
+    return CreateView(
+        name=tree.name.text,
+        or_replace=tree.or_replace,
+        if_not_exists=tree.if_not_exists,
+        kind=ViewKind.JOIN_INDEX,
+        key=tuple((place, False) for place in range(width + 1)),
+        maintain=tree.maintain,
+        plan=prune(bound.relation),
+        visible=_visible(bound, join_index.at(tree.name), context),
+        approximate=_approximate(bound),
+        retain=None,
+        text=join_index_text(join_index.with_includes(tree, sides)),
         sources=_sources(bound.relation),
     )
 

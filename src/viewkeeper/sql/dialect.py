@@ -12,6 +12,7 @@ from typing import ClassVar, NoReturn
 from sqlglot import Token, TokenType, exp
 from sqlglot.dialects.spark import Spark
 
+from viewkeeper.sql.join_index_syntax import JoinIndexSyntax
 from viewkeeper.sql.place import syntax_error
 from viewkeeper.sql.refused_statements import INSTEAD, OBJECTS
 from viewkeeper.sql.row_syntax import RowSyntax
@@ -23,10 +24,10 @@ from viewkeeper.sql.view_syntax import ViewSyntax
 # one; |> it reads only in part.
 _UNREAD = (TokenType.COMMAND, TokenType.EXECUTE, TokenType.RENAME, TokenType.SHOW, TokenType.PIPE_GT)
 _OF_OBJECTS = ("CREATE", "ALTER", "DROP")
-_WHOLE = {"OR": "OR REPLACE", "MATERIALIZED": "MATERIALIZED VIEW", "JOIN": "JOIN INDEX"}
+_WHOLE = {"OR": "OR REPLACE", "MATERIALIZED": "MATERIALIZED VIEW"}
 
 
-class StatementParser(TableSyntax, RowSyntax, ViewSyntax):
+class StatementParser(TableSyntax, RowSyntax, JoinIndexSyntax):
     """One statement to its tree, by its first words."""
 
     READERS: ClassVar[dict[tuple[str, ...], Callable[[StatementParser], Tree]]] = {
@@ -35,6 +36,7 @@ class StatementParser(TableSyntax, RowSyntax, ViewSyntax):
         ("DROP", "TABLE"): TableSyntax._drop_table,
         ("CREATE", "VIEW"): ViewSyntax._create_view,
         ("CREATE", "INDEX"): ViewSyntax._create_index,
+        ("CREATE", "JOIN", "INDEX"): JoinIndexSyntax._create_join_index,
         ("ALTER", "VIEW"): ViewSyntax._alter_view,
         ("DROP", "VIEW"): ViewSyntax._drop_view,
         ("INSERT",): RowSyntax._insert,
@@ -47,6 +49,7 @@ class StatementParser(TableSyntax, RowSyntax, ViewSyntax):
         ("CREATE", "OR", "REPLACE", "MATERIALIZED", "VIEW"): ViewSyntax._replace_view,
         ("CREATE", "OR", "REPLACE", "VIEW"): ViewSyntax._replace_view,
         ("CREATE", "OR", "REPLACE", "INDEX"): ViewSyntax._replace_index,
+        ("CREATE", "OR", "REPLACE", "JOIN", "INDEX"): JoinIndexSyntax._replace_join_index,
         ("ALTER", "MATERIALIZED", "VIEW"): ViewSyntax._alter_view,
         ("ALTER", "INDEX"): ViewSyntax._alter_index,
         ("DROP", "MATERIALIZED", "VIEW"): ViewSyntax._drop_view,
@@ -72,16 +75,14 @@ class StatementParser(TableSyntax, RowSyntax, ViewSyntax):
             problem = f"unexpected {self._found(first)}"
             raise syntax_error(self.sql, first.start, problem, hint=f"The statements are {known}.")
         hint = INSTEAD.get(word, "")
-        yet = False
         if word in _OF_OBJECTS:
             self._advance()
             if not self._is_word(self._curr):
                 self._fail("TABLE")
             kind = self._curr.text.upper()
-            yet = kind == "JOIN"
             hint = OBJECTS.get(kind, "Tables, views and indexes are all there is to create, alter and drop.")
             word = f"{word} {_WHOLE.get(kind, kind)}"
-        self._refuse(word, first, detail=f"The statements are {known}.", hint=hint, yet=yet)
+        self._refuse(word, first, detail=f"The statements are {known}.", hint=hint)
 
 
 class Viewkeeper(Spark):

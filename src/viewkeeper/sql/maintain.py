@@ -18,6 +18,7 @@ class Mode(StrEnum):
 class ViewKind(StrEnum):
     VIEW = "view"
     INDEX = "index"
+    JOIN_INDEX = "join index"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

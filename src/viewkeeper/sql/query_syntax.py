@@ -25,6 +25,9 @@ TYPE = "viewkeeper_type"
 RETAIN = "viewkeeper_retain"
 """Where an item of GROUP BY keeps the literal behind RETAIN."""
 
+USING = "viewkeeper_using"
+"""Where a join keeps the offsets of its USING (…): of the word, and behind the parenthesis."""
+
 _MULTIPLE = {TokenType.CUBE: exp.Cube, TokenType.ROLLUP: exp.Rollup, TokenType.GROUPING_SETS: exp.GroupingSets}
 
 
@@ -42,6 +45,9 @@ def _placed(read: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 class QuerySyntax(TypeSyntax):
     FUNCTIONS: ClassVar[dict[str, Callable[..., Any]]] = {}
+    # A join without ON stays one: whether it has to have one depends on its kind.
+    ADD_JOIN_ON_TRUE = False
+    _using: tuple[int, int] | None = None
     FUNCTION_PARSERS: ClassVar[dict[str, Callable[..., Any]]] = {
         "CAST": lambda self: self._cast(),
         "EXTRACT": SparkParser.FUNCTION_PARSERS["EXTRACT"],
@@ -97,7 +103,35 @@ class QuerySyntax(TypeSyntax):
         return node
 
     def _parse_join(self, *args: Any, **named: Any) -> exp.Join | None:
-        return self._located(super()._parse_join, *args, **named)
+        # sqlglot takes a comma without a table, and ON without a condition, for nothing.
+        token = self._curr
+        self._using = None
+        node: exp.Join | None
+        if self._match(TokenType.COMMA):
+            table = self._parse_table()
+            if table is None:
+                self.raise_error("Expected a table")
+            node = exp.Join(this=table)
+        else:
+            node = super()._parse_join(*args, **named)
+            if node is not None and self._prev.token_type == TokenType.ON:
+                self.raise_error("Expected an expression")
+        if node is not None:
+            if "start" not in node.meta:
+                node.update_positions(token)
+            if node.args.get("using"):
+                node.meta[USING] = self._using
+        return node
+
+    def _parse_using_identifiers(self) -> list[exp.Expr]:
+        start = self._prev.start
+        found: list[exp.Expr] = []
+        for name in self._names("a column name"):
+            node = exp.Identifier(this=name.text)
+            node.meta["start"] = name.start
+            found.append(node)
+        self._using = (start, self._prev.end + 1)
+        return found
 
     def _parse_lateral(self) -> exp.Lateral | None:
         return self._located(super()._parse_lateral)

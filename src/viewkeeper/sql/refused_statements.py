@@ -35,7 +35,7 @@ INSTEAD: dict[str, str] = {
 """By first word, in upper case."""
 
 OBJECTS: dict[str, str] = {
-    "JOIN": "Create an index over each table, and read one after the other.",
+    "JOIN": "Write CREATE JOIN INDEX name ON a (col), b (col), and ALTER INDEX or DROP INDEX for what it made.",
     "UNIQUE": "Make the columns the primary key of a table.",
     "TEMPORARY": "Create a plain table and drop it afterwards.",
     "TEMP": "Create a plain table and drop it afterwards.",

@@ -160,6 +160,24 @@ class CreateIndexTree:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class JoinSideTree:
+    """A source of a join index and its join columns; `include` is None where the text has no INCLUDE."""
+
+    source: Name
+    columns: tuple[Name, ...]
+    include: tuple[Name, ...] | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CreateJoinIndexTree:
+    name: Name
+    or_replace: bool
+    if_not_exists: bool
+    sides: tuple[JoinSideTree, ...]
+    maintain: Maintain
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DropViewTree:
     kind: ViewKind
     name: Name
@@ -174,7 +192,7 @@ class AlterViewTree:
     maintain: Maintain
 
 
-ViewTree = CreateViewTree | CreateIndexTree | DropViewTree | AlterViewTree
+ViewTree = CreateViewTree | CreateIndexTree | CreateJoinIndexTree | DropViewTree | AlterViewTree
 """Statements about views. Several sources may be looked up to bind one, or none."""
 
 TableTree = AddColumnTree | InsertTree | UpdateTree | DeleteTree | SelectTree

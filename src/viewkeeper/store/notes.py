@@ -21,8 +21,8 @@ class Note:
     """Moments are in µs since 1970; 0 is never.
 
     `error`: why the last attempt failed, empty if it did not; `failures`: how many did in a row; it is tried again from
-    `retry_at` on. `batch_seconds`: the last batch by phase. `verified_*`: the last time it was compared with its
-    definition, and how many rows did not agree.
+    `retry_at` on. `batch_seconds`: the last batch by phase; `batch_joins`: how it met the join indexes on Spark.
+    `verified_*`: the last time it was compared with its definition, and how many rows did not agree.
     """
 
     error: str = ""
@@ -32,6 +32,7 @@ class Note:
     batch_changes: int = 0
     batch_engine: str = ""
     batch_seconds: dict[str, float] = field(default_factory=dict)
+    batch_joins: str = ""
     verified_at: int = 0
     verified_position: int = 0
     verified_differences: int = 0

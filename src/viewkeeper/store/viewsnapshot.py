@@ -122,12 +122,17 @@ class ViewSnapshot:
         check_retained(self._store.database, min(self.offset, watermark), oldest)
 
 
-def split_view(store: EmbeddedStore, codec: RowCodec, parts: int, interval: Interval) -> list[Interval]:
-    """At most `parts` adjoining intervals of like size; goes through the keys, of which no sample is kept for views."""
+def split_view(
+    store: EmbeddedStore, codec: RowCodec, parts: int, interval: Interval, *, filling: bool = False
+) -> list[Interval]:
+    """At most `parts` adjoining intervals of like size; goes through the keys, of which no sample is kept for views.
+
+    ViewNotReady if the view is not whole yet, unless it is `filling`.
+    """
     found: list[bytes] = []
     rest = interval
     while parts > 1 and not rest.is_empty:
-        with store.view_tables.reading([codec.table.id]) as reading:
+        with store.view_tables.reading([codec.table.id], filling=filling) as reading:
             items = reading.slice(codec, rest, SLICE)
         found += [key for key, _ in items[::SAMPLE]]
         rest = behind(items, rest, False) if len(items) == SLICE else EMPTY

@@ -124,7 +124,9 @@ def compute(
         _check_unmoved(reading, state)
         for one in views:
             made = inputs.first(one)
-            if made is None:
+            if made is not None:
+                made = made._replace(objects=_unwritten(made.objects, reading))
+            else:
                 deltas = [
                     _inside_delta(bound, leaf, objects.get(leaf.object))
                     if leaf.object in state.objects
@@ -149,6 +151,17 @@ def compute(
         fill=fill,
         holder=holder,
     )
+
+
+def _unwritten(objects: Mapping[int, ObjectChanges], reading: ViewReading) -> dict[int, ObjectChanges]:
+    """What a join keeps, but for what another view that shares it gives in this batch."""
+    kept: dict[int, ObjectChanges] = {}
+    for number, changes in objects.items():
+        slot = reading.object(number).slot
+        if slot not in reading.written:
+            reading.written.add(slot)
+            kept[number] = changes
+    return kept
 
 
 def _inside_delta(bound: BoundViews, leaf: Changes, changes: ObjectChanges | None) -> list[Weighted]:

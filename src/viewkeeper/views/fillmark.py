@@ -1,9 +1,9 @@
 """How far a first fill has come, as it is kept in the group's state.
 
-    mark   := b""                                   nothing has been read yet
-            | key                                   a view of one leaf: where to go on
-            | done (4 bytes) leaf (2 bytes) key     a join or union: the leaves that are through, as a set of bits; the
-                                                    one that is being read; where to go on in it
+mark   := b""                                   nothing has been read yet
+        | key                                   a view of one leaf: where to go on
+        | done (4 bytes) leaf (2 bytes) key     a join or union: the leaves that are through, as a set of bits; the
+                                                one that is being read; where to go on in it
 """
 
 from __future__ import annotations

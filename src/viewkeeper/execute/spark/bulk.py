@@ -7,14 +7,17 @@ group and sum them there, and hand partial tables to the driver, which adds thos
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import reduce
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
 from pyspark.sql.pandas import functions as vectorized
 
-from viewkeeper.delta.deltaplan import AggregateSink, Changes
+from viewkeeper.delta.deltaplan import AggregateSink
+from viewkeeper.delta.program import origin
 from viewkeeper.execute.changetable import ChangeTable
 from viewkeeper.execute.encodedrows import EncodedRows, FirstChanges
 from viewkeeper.execute.spark.collect import Collected
@@ -34,10 +37,34 @@ class BulkStages:
     """
 
     def __init__(self, runners: Sequence[ViewRunner]) -> None:
-        if len({repr(_origin(runner)) for runner in runners}) > 1:
+        if len({origin(runner.program.plan.source) for runner in runners}) > 1:
             raise ValueError("views that are computed together read one source")
         sharing = Sharing()
         self._shares: list[tuple[ViewRunner, Share]] = [(runner, sharing.add(runner.program)) for runner in runners]
+        self.tasks = Tasks(sharing)
+
+    def run(self, frame: DataFrame) -> list[FirstChanges]:
+        """For each runner what its `first_changes` would give for the rows of the frame. One job.
+
+        The frame holds signed rows of the source: column n as `cn`, under the type that model/arrow.py gives it, and
+        the weight as `_w`. Columns that no view reads may be missing.
+        """
+        (collected,) = collect([(self.tasks, frame)])
+        return self.made(collected)
+
+    def made(self, collected: Collected) -> list[FirstChanges]:
+        """The same from what the tasks gave."""
+        errors = self.tasks.errors(collected)
+        return [
+            FirstChanges(_changes(collected, runner, share), errors.get(number, 0))
+            for number, (runner, share) in enumerate(self._shares)
+        ]
+
+
+class Tasks:
+    """What tasks do with a frame, as a column over it."""
+
+    def __init__(self, sharing: Sharing) -> None:
         plan = sharing.plan()
         self._errors = len(plan.sinks) - 1
         run = task_function(plan)
@@ -46,24 +73,23 @@ class BulkStages:
         function = arrow_udf(run, PARTS).asNondeterministic()
         self._parts = function(*(sharing.pool.columns[name] for name in plan.names), sf.col(WEIGHT).cast("bigint"))
 
-    def run(self, frame: DataFrame) -> list[FirstChanges]:
-        """For each runner what its `first_changes` would give for the rows of the frame. One job.
-
-        The frame holds signed rows of the source: column id n as `cn`, under the type that model/arrow.py gives it,
-        and the weight as `_w`. Columns that no view reads may be missing.
-        """
+    def parts(self, frame: DataFrame, number: int) -> DataFrame:
+        """The partial tables of a frame, marked with a number."""
         given = frame.select(self._parts.alias("parts")).select(sf.explode("parts").alias("part"))
-        collected = Collected(given.select("part.sink", "part.part").toArrow())
-        errors = collected.errors(self._errors)
-        return [
-            FirstChanges(_changes(collected, runner, share), errors.get(number, 0))
-            for number, (runner, share) in enumerate(self._shares)
-        ]
+        return given.select(sf.lit(number).alias("pass"), "part.sink", "part.part")
+
+    def errors(self, collected: Collected) -> dict[int, int]:
+        """By number of what was added, the weight of the rows on which it failed."""
+        return collected.errors(self._errors)
 
 
-def _origin(runner: ViewRunner) -> object:
-    source = runner.program.plan.source
-    return source.object if isinstance(source, Changes) else source
+def collect(passes: Sequence[tuple[Tasks, DataFrame]]) -> list[Collected]:
+    """What tasks give for several frames, in one job."""
+    if not passes:
+        return []
+    frames = [tasks.parts(frame, number) for number, (tasks, frame) in enumerate(passes)]
+    parts = reduce(DataFrame.unionAll, frames).toArrow()
+    return [Collected(parts.filter(pc.equal(parts["pass"], number))) for number in range(len(passes))]
 
 
 def _changes(collected: Collected, runner: ViewRunner, share: Share) -> ChangeTable | EncodedRows:

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from viewkeeper.delta.deltaplan import AggregateSink, Compute
+from viewkeeper.delta.deltaplan import AggregateSink, Changes, Compute, Stage
+from viewkeeper.delta.joinplan import Index, ManySource, Side
 from viewkeeper.delta.program import Program
-from viewkeeper.execute.spark.branches import branches
+from viewkeeper.delta.sides import in_numbers, numbers_of
+from viewkeeper.delta.tables import IndexTable
+from viewkeeper.execute.spark.branches import Branches, Risk, branches
 from viewkeeper.execute.spark.chunk import Piped, Ref, piped_column
 from viewkeeper.execute.spark.pieces import piece_count
 from viewkeeper.execute.spark.pool import ColumnPool
-from viewkeeper.execute.spark.sinks import ErrorsSink, GroupSink, RowsSink, Sink, SinkMeasure
+from viewkeeper.execute.spark.sinks import ErrorsSink, GroupSink, IndexSink, RowsSink, Sink, SinkMeasure
 from viewkeeper.execute.spark.task import TaskPlan
 from viewkeeper.model.types import Type
 from viewkeeper.plan.expr import Input
@@ -57,10 +60,7 @@ class Sharing:
             pipe, refs = self._piped(program)
             self._failures.append((self._views, pipe))
         else:
-            refs = tuple(
-                (self.pool.condition(branch.conditions), tuple(map(self.pool.ref, branch.columns)))
-                for branch in found.branches
-            )
+            refs = self._refs(found)
             failure = self.pool.failure(found.risks)
             if failure is not None:
                 self._failures.append((self._views, failure))
@@ -69,6 +69,42 @@ class Sharing:
             return self._aggregate(stage.sink, pipe, refs)
         self._sinks.append(RowsSink(pipe, refs, stage.sink.types, program))
         return RowsShare(len(self._sinks) - 1)
+
+    def add_stage(self, source: Changes | ManySource, stage: Stage) -> GroupShare:
+        """The share of a stage inside a plan, which ends in an aggregate and cannot need a pipe."""
+        found = branches(source, stage.linear)
+        if found is None or not isinstance(stage.sink, AggregateSink):
+            raise ValueError("the stage cannot be told in expressions")
+        refs = self._refs(found)
+        self.add_risks(found.risks)
+        return self._aggregate(stage.sink, None, refs)
+
+    def add_risks(self, risks: Sequence[Risk]) -> None:
+        """Count the rows on which something failed, under the next number."""
+        failure = self.pool.failure(risks)
+        if failure is not None:
+            self._failures.append((self._views, failure))
+        self._views += 1
+
+    def add_index(self, side: Side, index: Index, table: IndexTable) -> RowsShare:
+        """The rows of a side as an index of it stores them; its columns are named by their numbers."""
+        columns = [Input(number, type) for number, type in zip(numbers_of(side), side.types, strict=True)]
+        keys = [in_numbers(side, expr) for expr in index.key]
+        sink = IndexSink(
+            tuple(map(self.pool.ref, keys)),
+            tuple(expr.type for expr in keys),
+            tuple(map(self.pool.ref, columns)),
+            side.types,
+            table,
+        )
+        self._sinks.append(sink)
+        return RowsShare(len(self._sinks) - 1)
+
+    def _refs(self, found: Branches) -> BranchRefs:
+        return tuple(
+            (self.pool.condition(branch.conditions), tuple(map(self.pool.ref, branch.columns)))
+            for branch in found.branches
+        )
 
     def plan(self) -> TaskPlan:
         """What tasks do for the views added so far. The errors are the last sink."""

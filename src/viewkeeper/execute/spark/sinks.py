@@ -3,6 +3,7 @@
     groups   group columns                        weight, and the pieces of each measure
     values   group columns, value                 weight
     rows     encoded key, encoded row             weight
+    index    encoded key, encoded row             weight        of a join index
     errors   number of a view                     weight
 
 The columns are k0, k1, … for the keys and m0, m1, … for the sums.
@@ -12,17 +13,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import compress
+from functools import reduce
+from itertools import compress, repeat
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from viewkeeper.delta.deltaplan import MeasureKind
 from viewkeeper.delta.program import Program
+from viewkeeper.delta.tables import IndexTable
 from viewkeeper.execute.encodedrows import RowEncoder
 from viewkeeper.execute.spark.chunk import Chunk, Ref
 from viewkeeper.model.arrow import to_cells
-from viewkeeper.model.types import Row, Type
+from viewkeeper.model.rowcodec import RowCodec
+from viewkeeper.model.types import Cell, Row, Type
 
 _AT_LEAST_ZERO = pc.ScalarAggregateOptions(min_count=0)
 
@@ -95,6 +99,41 @@ class RowsSink:
 
 
 @dataclass(frozen=True, slots=True)
+class IndexSink:
+    """Rows of a side as a join index stores them. `keys` are what they are looked up by, `columns` those of the row."""
+
+    keys: tuple[Ref, ...]
+    key_types: tuple[Type, ...]
+    columns: tuple[Ref, ...]
+    types: tuple[Type, ...]
+    table: IndexTable
+
+    def reduce(self, chunk: Chunk) -> pa.Table:
+        refs, types = (*self.keys, *self.columns), (*self.key_types, *self.types)
+        arrays = [chunk.with_one_nan(ref, type) for ref, type in zip(refs, types, strict=True)]
+        weights = chunk.weights
+        known = [pc.is_valid(array) for array in arrays[: len(self.keys)] if array.null_count]
+        if known:
+            mask = reduce(pc.and_, known)
+            arrays = [array.filter(mask) for array in arrays]
+            weights = weights.filter(mask)
+        cells = [to_cells(array, type) for array, type in zip(arrays, types, strict=True)]
+        stored: list[Iterable[Cell]] = [repeat(None, len(weights)) for _ in self.table.layout.columns]
+        for place, column in zip((*range(len(self.keys)), *self.table.places), cells, strict=True):
+            stored[place] = column
+        codec = RowCodec(self.table.layout)
+        if self.table.is_weighted:
+            stored[-1] = repeat(0, len(weights))
+        rows = list(zip(*stored, strict=True))
+        encoded = list(map(codec.encode, rows))
+        if self.table.is_weighted:
+            # The weight, being 0, takes one byte.
+            encoded = [row[:-1] for row in encoded]
+        keys = list(map(codec.key.encode, rows))
+        return summed(_table([pa.array(keys, pa.binary()), pa.array(encoded, pa.binary())], [weights]))
+
+
+@dataclass(frozen=True, slots=True)
 class ErrorsSink:
     """For each view that can fail: its number, and the column, or the pipe, that says on which rows it did."""
 
@@ -111,7 +150,7 @@ class ErrorsSink:
         return pc.sum(chunk.weights.filter(chunk.column(failure))).as_py() or 0
 
 
-Sink = GroupSink | RowsSink | ErrorsSink
+Sink = GroupSink | RowsSink | IndexSink | ErrorsSink
 
 
 def _table(keys: Sequence[pa.Array], sums: Sequence[pa.Array]) -> pa.Table:

@@ -5,7 +5,9 @@ what of the text has to be written out so that it means the same tomorrow.
 Invariant: a query is either understood whole, every conversion written into the plan, or refused by name and place.
 Does not: know how a view is stored or maintained, beyond what can be maintained at all.
 
-The way of a query: select.py puts it together from from_clause.py, grouping.py, outputs.py and expressions.py; what
+The way of a query: select.py puts it together from FROM and WHERE, grouping.py, outputs.py and expressions.py. FROM
+(from_clause.py, joins.py, using.py) and WHERE (sub_queries.py) make a cluster.py of inner joins, in which columns.py says
+what a name stands for; matching.py and conjuncts.py sort its conditions. unions.py puts queries below one another. What
 only Spark can compute whole, for PERIODIC views, is in whole.py; what is refused, and what to write instead, in
-refused.py. Joins will extend from_clause.py: columns know their qualifier already.
+refused.py and refused_joins.py.
 """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
@@ -15,6 +16,9 @@ from viewkeeper.sql.place import at, unsupported
 from viewkeeper.sql.query.refused import Refusal
 from viewkeeper.sql.sources import Source
 
+if TYPE_CHECKING:
+    from viewkeeper.sql.query.columns import Columns
+
 Find = Callable[[str], Table | Source]
 
 _PERIODIC = "or wait for MAINTAIN PERIODIC: it will compute such a view whole at an interval, and is not kept yet."
@@ -24,7 +28,9 @@ _PERIODIC = "or wait for MAINTAIN PERIODIC: it will compute such a view whole at
 class Context:
     """`periodic` allows what has to be computed whole; `whole` says that such a thing was met.
 
-    `edits` are the pieces of the text to replace, by offset: the end, not included, and the new piece.
+    `edits` are the pieces of the text to replace, by offset: the end, not included, and the new piece. `around` are the
+    columns of the queries around the one that is being bound, outermost first, none of which it may read: each with
+    the reason.
     """
 
     parsed: Parsed
@@ -32,6 +38,7 @@ class Context:
     periodic: bool
     whole: bool = False
     edits: dict[int, tuple[int, str]] = field(default_factory=dict)
+    around: list[tuple[Columns, Refusal]] = field(default_factory=list)
 
     def start(self, node: exp.Expr) -> int:
         return start_of(node, self.parsed.start)

@@ -7,18 +7,19 @@ from collections.abc import Mapping
 from sqlglot import exp
 
 from viewkeeper.model.types import TIMESTAMP
-from viewkeeper.plan.expr import Expr, Literal
+from viewkeeper.plan.expr import Expr, Literal, inputs
 from viewkeeper.sql.constructs import bare, construct
 from viewkeeper.sql.query import exact, refused, whole
 from viewkeeper.sql.query.aggregates import AggregateBinder, Collector
 from viewkeeper.sql.query.calls import bind_call, check_arguments, extract
+from viewkeeper.sql.query.columns import Columns
 from viewkeeper.sql.query.context import Context
 from viewkeeper.sql.query.epochs import Epochs, window
 from viewkeeper.sql.query.fitting import Operand, fit
 from viewkeeper.sql.query.grouping import Grouping, grouping_call
 from viewkeeper.sql.query.literals import literal
+from viewkeeper.sql.query.misplaced import is_exists, is_in_query, misplaced, not_in
 from viewkeeper.sql.query.operators import bind_operator
-from viewkeeper.sql.query.rows import Rows
 from viewkeeper.sql.query.spellings import AGGREGATES
 
 
@@ -32,7 +33,7 @@ class Expressions:
     def __init__(
         self,
         context: Context,
-        rows: Rows,
+        columns: Columns,
         clause: str,
         *,
         aggregates: Collector | None = None,
@@ -43,7 +44,7 @@ class Expressions:
         self.context = context
         self.seen: dict[int, exp.Expr] = {}
         """The columns that were met, each where it first stood."""
-        self._rows = rows
+        self._columns = columns
         self._clause = clause
         self._aggregates = aggregates
         self._epochs = epochs
@@ -54,7 +55,7 @@ class Expressions:
         """The binder of another clause of the same SELECT, over the same groups."""
         return Expressions(
             self.context,
-            self._rows,
+            self._columns,
             clause,
             aggregates=self._aggregates,
             epochs=self._epochs,
@@ -88,8 +89,8 @@ class Expressions:
             raise self.context.refuse(node, what, detail=exact.DETAIL, hint=exact.HINT) from None
 
     def _is_approximate(self, place: int) -> bool:
-        if place < len(self._rows.columns):
-            return self._rows.columns[place][1].approximate
+        if place < self._columns.width:
+            return self._columns.is_approximate(place)
         return (
             self._aggregates is not None
             and place >= self._aggregates.first
@@ -106,6 +107,11 @@ class Expressions:
         return Operand(node, self._bind(node))
 
     def _bind(self, node: exp.Expr) -> Expr:
+        inner = bare(node.this) if isinstance(node, exp.Not) else node
+        if isinstance(inner, exp.In) and is_in_query(inner) and inner is not node:
+            raise not_in(inner, self._columns, self.context)
+        if is_exists(node) or is_in_query(node):
+            raise misplaced(node, self._clause, self.context)
         match node:
             case exp.Column():
                 return self._column(node)
@@ -123,9 +129,10 @@ class Expressions:
     def _column(self, node: exp.Column) -> Expr:
         if not node.table and node.name.lower() in self._aliases:
             return self._aliases[node.name.lower()]
-        place = self._rows.place(node, self.context)
-        self.seen.setdefault(place, node)
-        return self._rows.input(place)
+        found = self._columns.find(node, self.context)
+        for place in inputs(found):
+            self.seen.setdefault(place, node)
+        return found
 
     def _function(self, node: exp.Anonymous) -> Expr:
         name = node.name.upper()
@@ -191,7 +198,7 @@ class Expressions:
 
     def _inside(self, node: exp.Anonymous) -> Expressions:
         clause = f"function {node.name.upper()}"
-        return Expressions(self.context, self._rows, clause, epochs=self._epochs)
+        return Expressions(self.context, self._columns, clause, epochs=self._epochs)
 
     def _misplaced(self, node: exp.Anonymous) -> Exception:
         name = node.name.upper()
@@ -211,8 +218,6 @@ class Expressions:
         match node:
             case exp.Placeholder():
                 return self.context.refusal(node, refused.PARAMETER)
-            case exp.Exists():
-                return self.context.refusal(node, refused.EXISTS)
             case exp.Query():
                 return self.context.refusal(node, refused.CORRELATED if self._is_correlated(node) else refused.SUBQUERY)
         known = refused.EXPRESSIONS.get(type(node))
@@ -222,4 +227,4 @@ class Expressions:
         return self.context.refusal(node, refusal, f"{refusal.name or construct(node)} in {self._clause}")
 
     def _is_correlated(self, query: exp.Expr) -> bool:
-        return any(column.table and self._rows.places(column.table) for column in query.find_all(exp.Column))
+        return any(column.table and self._columns.has_source(column.table) for column in query.find_all(exp.Column))

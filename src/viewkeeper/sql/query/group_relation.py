@@ -10,14 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from viewkeeper.model.types import BIGINT, BOOLEAN, INT, TIMESTAMP
+from viewkeeper.model.types import BIGINT, INT, TIMESTAMP
 from viewkeeper.plan.aggregate import AggregateCall
-from viewkeeper.plan.expr import Call, Expr, Input, Literal, rewrite
+from viewkeeper.plan.expr import Expr, Input, Literal, rewrite
 from viewkeeper.plan.relation import Aggregate, Expand, Filter, Project, Relation
 from viewkeeper.sql.query.aggregates import Collector
-from viewkeeper.sql.query.epochs import Epochs, Window
+from viewkeeper.sql.query.conjuncts import filtered
+from viewkeeper.sql.query.epochs import Epochs
 from viewkeeper.sql.query.grouping import Grouping
-from viewkeeper.sql.query.outputs import EPOCH
+from viewkeeper.sql.query.outputs import EPOCH, distinct_names
 from viewkeeper.sql.query.rows import Rows
 
 GROUPING_ID = "grouping_id"
@@ -59,8 +60,8 @@ class GroupRelation:
         return self._column_name(argument) or "value"
 
     def _column_name(self, expr: Expr) -> str | None:
-        if isinstance(expr, Input) and expr.index < len(self._rows.columns):
-            return self._rows.columns[expr.index][1].name
+        if isinstance(expr, Input) and expr.index < self._rows.width:
+            return self._rows.columns.column(expr.index).name
         return None
 
     def _arguments(self) -> tuple[list[Expr], dict[Expr, int]]:
@@ -78,7 +79,8 @@ class GroupRelation:
         window = self._epochs.window
         if window is None:
             return self._rows_as(self._rows.relation, [None], arguments, names)
-        relation = _with_moment(self._rows.relation, window)
+        # A row without a moment is in no epoch.
+        relation = filtered(self._rows.relation, [window.has_moment()])
         starts: list[Expr | None] = [*window.starts()]
         if window.is_even:
             return self._rows_as(relation, starts, arguments, names)
@@ -114,29 +116,3 @@ class GroupRelation:
         if start is None:
             return expr
         return rewrite(expr, lambda column: start if column.index == self._epochs.place else column)
-
-
-def _with_moment(relation: Relation, window: Window) -> Relation:
-    """The rows that have a moment: the others are in no epoch."""
-    if not isinstance(relation, Filter):
-        return Filter(relation, window.has_moment())
-    condition = relation.condition
-    sides = condition.args if isinstance(condition, Call) and condition.name == "and" else (condition,)
-    return Filter(relation.input, Call("and", (*sides, window.has_moment()), BOOLEAN))
-
-
-def distinct_names(names: Sequence[str]) -> list[str]:
-    """The names, each made different from those before it by underscores behind it; case does not make a difference.
-
-    >>> distinct_names(["a", "A", "b"])
-    ['a', 'A_', 'b']
-    """
-    found: list[str] = []
-    seen: set[str] = set()
-    for name in names:
-        fresh = name
-        while fresh.lower() in seen:
-            fresh += "_"
-        seen.add(fresh.lower())
-        found.append(fresh)
-    return found

@@ -14,13 +14,14 @@ from viewkeeper.plan.relation import Filter, Project, Relation
 from viewkeeper.sql.constructs import bare
 from viewkeeper.sql.query import exact, refused
 from viewkeeper.sql.query.aggregates import Collector
+from viewkeeper.sql.query.columns import RowColumn
 from viewkeeper.sql.query.context import Context
 from viewkeeper.sql.query.epochs import MAX_EPOCHS, Epochs, duration
 from viewkeeper.sql.query.expressions import Expressions
-from viewkeeper.sql.query.group_relation import GroupRelation, distinct_names
+from viewkeeper.sql.query.group_relation import GroupRelation
 from viewkeeper.sql.query.grouping import MAX_IN_SETS, GroupBinder, Grouping
-from viewkeeper.sql.query.outputs import Item
-from viewkeeper.sql.query.rows import Bound, RowColumn, Rows
+from viewkeeper.sql.query.outputs import Item, distinct_names
+from viewkeeper.sql.query.rows import Bound, Rows
 
 _COUNTS = (AggregateKind.COUNT_ROWS, AggregateKind.COUNT, AggregateKind.COUNT_DISTINCT)
 
@@ -50,7 +51,7 @@ class GroupedSelect:
         self.grouping = Grouping(exprs=(), sets=((),), id_place=id_place)
 
     def group_by(self, group: exp.Expr, items: Sequence[Item]) -> None:
-        clause = Expressions(self._context, self._rows, "GROUP BY", epochs=self._epochs)
+        clause = Expressions(self._context, self._rows.columns, "GROUP BY", epochs=self._epochs)
         binder = GroupBinder(self._context, lambda node: self._grouped_by(node, items, clause))
         self._epochs.is_open = True
         sets = binder.sets(group.expressions)
@@ -78,11 +79,11 @@ class GroupedSelect:
         item: Item | None = None
         if isinstance(node, exp.Literal) and not node.is_string and node.this.isdigit():
             item = self._ordinal(node, items)
-        elif isinstance(node, exp.Column) and not node.table and not self._rows.has(node.name):
+        elif isinstance(node, exp.Column) and not node.table and not self._rows.columns.has(node.name):
             item = self._alias(node, items)
         if item is None:
             item = Item(name="", node=node)
-        found = clause.bind(item.node) if item.column is None else self._rows.input(item.column)
+        found = clause.bind(item.node) if item.expr is None else item.expr
         if clause.check_exact(found, item.node):
             raise self._context.refuse(item.node, "GROUP BY of a sum of DOUBLE", detail=exact.DETAIL, hint=exact.HINT)
         return found
@@ -95,7 +96,7 @@ class GroupedSelect:
 
     def _alias(self, node: exp.Column, items: Sequence[Item]) -> Item | None:
         for number, item in enumerate(items, start=1):
-            if item.column is None and item.name.lower() == node.name.lower():
+            if item.expr is None and item.name.lower() == node.name.lower():
                 # A column of that name, added later, would go before the output name.
                 name = node.this
                 self._context.edits[name.meta["start"]] = (name.meta["end"] + 1, str(number))
@@ -170,9 +171,9 @@ class GroupedSelect:
         return lift(expr)
 
     def _not_grouped(self, index: int, node: exp.Expr, clause: Expressions) -> Exception:
-        if index >= len(self._rows.columns):
+        if index >= self._rows.width:
             return self._context.bad(node, "WINDOW is not in GROUP BY by itself", hint="Add it to GROUP BY.")
-        name = self._rows.columns[index][1].name
+        name = self._rows.columns.column(index).name
         return self._context.bad(
             clause.seen.get(index, node),
             f'column "{name}" is neither grouped nor aggregated',
@@ -205,6 +206,6 @@ class GroupedSelect:
         return column.nullable or not everywhere, column.temporal
 
     def _row_column(self, expr: Expr) -> RowColumn | None:
-        if isinstance(expr, Input) and expr.index < len(self._rows.columns):
-            return self._rows.columns[expr.index][1]
+        if isinstance(expr, Input) and expr.index < self._rows.width:
+            return self._rows.columns.column(expr.index)
         return None

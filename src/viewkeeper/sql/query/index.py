@@ -9,10 +9,11 @@ from viewkeeper.plan.expr import Expr, Input
 from viewkeeper.plan.relation import Project, Relation, Tokens
 from viewkeeper.sql.constructs import bare, construct
 from viewkeeper.sql.query import exact
+from viewkeeper.sql.query.columns import RowColumn
 from viewkeeper.sql.query.context import Context
 from viewkeeper.sql.query.expressions import Expressions
 from viewkeeper.sql.query.from_clause import of_source
-from viewkeeper.sql.query.rows import Bound, RowColumn, Rows
+from viewkeeper.sql.query.rows import Bound, Rows
 from viewkeeper.sql.sources import source_of
 from viewkeeper.sql.tree import CreateIndexTree, IndexItemTree, Name
 
@@ -39,7 +40,7 @@ class _Index:
         self.columns: list[RowColumn] = []
         self._rows = rows
         self._context = context
-        self._binder = Expressions(context, rows, "CREATE INDEX")
+        self._binder = Expressions(context, rows.columns, "CREATE INDEX")
 
     def add(self, item: IndexItemTree) -> None:
         node = bare(item.value)
@@ -87,7 +88,7 @@ class _Index:
         approximate = self._binder.check_exact(expr, node)
         nullable, temporal = not isinstance(self.relation, Tokens) or expr != Input(self._rows.width, STRING), False
         if isinstance(expr, Input) and expr.index < self._rows.width:
-            found = self._rows.columns[expr.index][1]
+            found = self._rows.columns.column(expr.index)
             nullable, temporal = found.nullable, found.temporal
         self.exprs.append(expr)
         self.columns.append(

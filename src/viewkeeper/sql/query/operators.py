@@ -10,7 +10,7 @@ from viewkeeper.model.types import BOOLEAN, DATE, TIMESTAMP, Type
 from viewkeeper.plan.casts import can_cast
 from viewkeeper.plan.expr import Call, Case, Cast, Expr, Literal
 from viewkeeper.sql.constructs import bare, construct
-from viewkeeper.sql.query import refused
+from viewkeeper.sql.query import refused_joins
 from viewkeeper.sql.query.calls import Binder
 from viewkeeper.sql.query.fitting import Operand, fit, meet
 from viewkeeper.sql.query.spellings import OPERATORS
@@ -26,7 +26,7 @@ def bind_operator(node: exp.Expr, binder: Binder) -> Expr | None:
         case exp.And() | exp.Or():
             return _logical(node, binder)
         case exp.Not():
-            return _not(node, binder)
+            return _fit("not", "NOT", node, binder, node.this)
         case exp.Neg():
             return _fit("negate", "operator -", node, binder, node.this)
         case exp.DPipe():
@@ -67,13 +67,6 @@ def _logical(node: exp.Expr, binder: Binder) -> Expr:
             sides.append(part)
     name = "and" if kind is exp.And else "or"
     return _fit(name, name.upper(), node, binder, *sides)
-
-
-def _not(node: exp.Not, binder: Binder) -> Expr:
-    inner = bare(node.this)
-    if isinstance(inner, exp.In) and _is_query(inner):
-        raise binder.context.refusal(inner, refused.NOT_IN)
-    return _fit("not", "NOT", node, binder, node.this)
 
 
 def _two_sided(node: exp.Expr, binder: Binder) -> Expr:
@@ -120,16 +113,12 @@ def _between(node: exp.Between, binder: Binder) -> Expr:
 
 
 def _in(node: exp.In, binder: Binder) -> Expr:
-    if _is_query(node):
-        raise binder.context.refusal(node, refused.IN_QUERY)
+    if node.args.get("field") or node.args.get("unnest"):
+        raise binder.context.refusal(node, refused_joins.IN_FIELD)
     _check_parts(node, {"this", "expressions"}, binder)
     if not node.expressions:
         raise binder.context.bad(node, "the list of IN is empty", hint="Write FALSE.")
     return _fit("in", "IN", node, binder, node.this, *node.expressions)
-
-
-def _is_query(node: exp.In) -> bool:
-    return bool(node.args.get("query") or node.args.get("field") or node.args.get("unnest"))
 
 
 def _is(node: exp.Is, binder: Binder) -> Expr | None:

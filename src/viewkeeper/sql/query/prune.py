@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import assert_never
 
 from viewkeeper.plan.aggregate import AggregateCall
 from viewkeeper.plan.expr import Expr, Input, inputs, rewrite
+from viewkeeper.plan.join import Equality, InnerJoin, PartnerJoin, UnionAll, starts_of
 from viewkeeper.plan.relation import Aggregate, Distinct, Expand, Filter, Project, Relation, Scan, Tokens
 
 Places = dict[int, int]
@@ -22,8 +24,8 @@ def _narrowed(relation: Relation, wanted: Iterable[int]) -> tuple[Relation, Plac
     """The relation with at least the wanted columns, in their old order."""
     kept = sorted(set(wanted))
     match relation:
-        case Scan(object, name, columns, fields):
-            narrow = Scan(object, name, tuple(columns[n] for n in kept), tuple(fields[n] for n in kept))
+        case Scan(columns=columns, fields=fields):
+            narrow = replace(relation, columns=tuple(columns[n] for n in kept), fields=tuple(fields[n] for n in kept))
             return narrow, _places(kept)
         case Filter(input, condition):
             below, places = _narrowed(input, [*kept, *inputs(condition)])
@@ -46,7 +48,58 @@ def _narrowed(relation: Relation, wanted: Iterable[int]) -> tuple[Relation, Plac
         case Distinct(input):
             every = range(len(input.fields))
             return Distinct(_narrowed(input, every)[0]), _places(every)
+        case InnerJoin(parts, equalities):
+            inner, places = _side_by_side(parts, [*kept, *_read(equalities)])
+            return InnerJoin(inner, _paired(equalities, places)), places
+        case PartnerJoin():
+            return _partner_join(relation, kept)
+        case UnionAll(parts):
+            return UnionAll(tuple(_exactly(part, kept) for part in parts)), _places(kept)
     assert_never(relation)
+
+
+def _partner_join(relation: PartnerJoin, kept: list[int]) -> tuple[Relation, Places]:
+    condition = relation.condition
+    read = [*kept, *_read(relation.equalities), *(() if condition is None else inputs(condition))]
+    (left, right), places = _side_by_side((relation.left, relation.right), read)
+    also = None if condition is None else _moved(condition, places)
+    narrow = PartnerJoin(relation.kind, left, right, _paired(relation.equalities, places), also)
+    shown = len(narrow.fields)
+    return narrow, {old: new for old, new in places.items() if new < shown}
+
+
+def _side_by_side(parts: tuple[Relation, ...], wanted: Iterable[int]) -> tuple[tuple[Relation, ...], Places]:
+    """The inputs of a join with at least the wanted columns, and where those are among all that are left."""
+    starts = starts_of(parts)
+    read = set(wanted)
+    narrow: list[Relation] = []
+    found: Places = {}
+    width = 0
+    for part, start in zip(parts, starts, strict=False):
+        own = (place - start for place in read if start <= place < start + len(part.fields))
+        below, places = _narrowed(part, own)
+        found |= {start + old: width + new for old, new in places.items()}
+        narrow.append(below)
+        width += len(below.fields)
+    return tuple(narrow), found
+
+
+def _exactly(relation: Relation, kept: list[int]) -> Relation:
+    """The relation with the wanted columns alone: the inputs of a union all have the same."""
+    narrow, places = _narrowed(relation, kept)
+    if [places[place] for place in kept] == list(range(len(narrow.fields))):
+        return narrow
+    fields = relation.fields
+    exprs = tuple(Input(places[place], fields[place].type) for place in kept)
+    return Project(narrow, exprs, tuple(fields[place].name for place in kept))
+
+
+def _read(equalities: Iterable[Equality]) -> Iterable[int]:
+    return (place for pair in equalities for side in pair for place in inputs(side))
+
+
+def _paired(equalities: Iterable[Equality], places: Places) -> tuple[Equality, ...]:
+    return tuple((_moved(left, places), _moved(right, places)) for left, right in equalities)
 
 
 def _aggregate(relation: Aggregate, kept: list[int]) -> tuple[Relation, Places]:

@@ -147,7 +147,6 @@ FUNCTIONS: dict[str, Refusal] = {
 """By name, in upper case."""
 
 _READ = "Sort, cut and rank when the view is read: KEY (col DESC, …) makes that a short scan."
-_EQUALITY = "A row would meet every row of the other side, so one change would cost as much as the whole table."
 
 CLAUSES: dict[str, Refusal] = {
     "locks": Refusal(name="FOR UPDATE", detail="A view is not written by its readers.", hint="Leave it out."),
@@ -193,49 +192,10 @@ CLAUSES: dict[str, Refusal] = {
 }
 """Clauses of SELECT and of a table in FROM, by sqlglot's name for them."""
 
-JOIN = Refusal(
-    name="JOIN",
-    detail="Views read one table or view so far.",
-    hint="Create a view over each table, and join them when they are read.",
-    yet=True,
-)
-NATURAL = Refusal(
-    name="NATURAL JOIN",
-    detail="The columns that it compares change when a column is added.",
-    hint="Write JOIN … ON a.col = b.col.",
-)
-CROSS = Refusal(name="CROSS JOIN", detail=_EQUALITY, hint="Write JOIN … ON a.col = b.col.")
-UNION = Refusal(
-    name="UNION",
-    detail="Views read one table or view so far.",
-    hint="Create a view for each SELECT, and read both.",
-    yet=True,
-)
-SET_OPERATION = Refusal(
-    detail="It compares whole rows with those of another query.",
-    hint="Write NOT EXISTS, or EXISTS, with the columns that matter, once sub-queries are supported.",
-)
 VALUES = Refusal(name="VALUES in FROM", detail="A view follows tables and views.", hint="Put the rows into a table.")
 TABLE_FUNCTION = Refusal(detail="A view follows tables and views.", hint="Put the rows into a table.")
 RECURSIVE = Refusal(
     name="WITH RECURSIVE", detail="It repeats until nothing is added.", hint="Keep the path in a column."
-)
-NOT_IN = Refusal(
-    name="NOT IN (sub-query)",
-    detail="One NULL in the sub-query makes it true for no row.",
-    hint="Write NOT EXISTS with an equality, once sub-queries are supported; until then, a view with the wanted rows.",
-)
-IN_QUERY = Refusal(
-    name="IN (sub-query)",
-    detail="Views read one table or view so far.",
-    hint="Write the values in the list, or keep a column that says it.",
-    yet=True,
-)
-EXISTS = Refusal(
-    name="EXISTS",
-    detail="Views read one table or view so far.",
-    hint="Keep a column that says it.",
-    yet=True,
 )
 PARAMETER = Refusal(
     name="a parameter in the definition of a view",
@@ -245,7 +205,8 @@ PARAMETER = Refusal(
 CORRELATED = Refusal(
     name="a correlated sub-query",
     detail="It would be computed anew for each row.",
-    hint="Create a view of its own for it, grouped by the columns that it compares, and read both.",
+    hint="Put it into FROM, grouped by the columns that it compares: "
+    "LEFT JOIN (SELECT col, MAX(x) AS m FROM t GROUP BY col) AS t ON t.col = outer.col.",
 )
 NO_GROUP = Refusal(
     name="GROUP BY of nothing",
@@ -279,6 +240,14 @@ EXPRESSIONS: dict[type[exp.Expr], Refusal] = {
     ),
     exp.Tuple: Refusal(
         name="a tuple", detail="A value is of one column.", hint="Compare the columns one by one, joined by AND."
+    ),
+    exp.Any: Refusal(
+        name="ANY", detail="It compares with every row of a query.", hint="Write IN (SELECT …) for =, else EXISTS."
+    ),
+    exp.All: Refusal(
+        name="ALL",
+        detail="It compares with every row of a query.",
+        hint="Write NOT EXISTS (…) with an equality and the opposite comparison.",
     ),
     exp.Star: Refusal(name="*", detail="* stands for columns in the list of SELECT.", hint="Name the column."),
     exp.Alias: Refusal(name="AS", detail="Names are given in the list of SELECT.", hint="Leave it out."),

@@ -1,29 +1,33 @@
 """A query to a relation:
 
-    plain       Project(Filter?(source))
-    grouped     Project(Filter?(Aggregate(Filter?(Project | Expand(Filter?(source))))))
+    plain       Project(rows)
+    grouped     Project(Filter?(Aggregate(Filter?(Project | Expand(rows)))))
     DISTINCT    Distinct(either)
 
-The Filter right below Aggregate keeps the epochs that a row is in. Scans still have all columns; prune.py takes away
-what is not used.
+The rows are those that FROM and WHERE give, see cluster.py. The Filter right below Aggregate keeps the epochs that a
+row is in. Scans still have all columns; prune.py takes away what is not used.
 """
 
 from __future__ import annotations
 
 from sqlglot import exp
 
-from viewkeeper.plan.expr import Expr, Input, Literal
-from viewkeeper.plan.relation import Distinct, Filter, Project
+from viewkeeper.plan.expr import Expr, Input, Literal, inputs
+from viewkeeper.plan.relation import Distinct, Project
 from viewkeeper.sql.constructs import construct
-from viewkeeper.sql.query import exact, refused, whole
+from viewkeeper.sql.query import exact, refused_joins, whole
 from viewkeeper.sql.query.aggregates import Collector
+from viewkeeper.sql.query.columns import RowColumn
 from viewkeeper.sql.query.context import Context
 from viewkeeper.sql.query.epochs import Epochs
 from viewkeeper.sql.query.expressions import Expressions
-from viewkeeper.sql.query.from_clause import Named, bind_from, check_clauses, refuse_joins
+from viewkeeper.sql.query.from_clause import Named, SubQueries, bind_from, check_clauses
 from viewkeeper.sql.query.grouped import GroupedSelect, Retained
 from viewkeeper.sql.query.outputs import Item, items_of
-from viewkeeper.sql.query.rows import Bound, RowColumn
+from viewkeeper.sql.query.rows import Bound
+from viewkeeper.sql.query.sub_queries import bind_where
+from viewkeeper.sql.query.unions import bind_union
+from viewkeeper.sql.query.with_clause import bind_with
 
 _SELECT = {"with_", "expressions", "from_", "joins", "where", "group", "having", "distinct", "order", "limit", "offset"}
 _AROUND = {"this", "alias", "joins", "with_", "order", "limit", "offset"}
@@ -44,43 +48,23 @@ def bind_query(node: exp.Expr, context: Context, named: Named) -> Bound:
 
 def bind_top(node: exp.Expr, context: Context, named: Named) -> tuple[Bound, Retained | None]:
     """The query of a view itself, and the epochs that it drops."""
-    named = _with(node, context, named)
-    if isinstance(node, exp.Subquery):
-        check_clauses(node, _AROUND, context)
-        refuse_joins(node, context)
-        found = bind_top(node.this, context, named)
-        _cuts(node, context)
-        return found
-    if isinstance(node, exp.Union):
-        raise context.refusal(node, refused.UNION)
-    if isinstance(node, exp.SetOperation):
-        raise context.refusal(node, refused.SET_OPERATION, construct(node))
-    if not isinstance(node, exp.Select):
-        hint = "Write SELECT … FROM t."
-        raise context.refuse(node, f"{construct(node)} as a query", detail="A view is a SELECT.", hint=hint)
-    return _Select(node, context, named).bind()
-
-
-def _with(node: exp.Expr, context: Context, named: Named) -> Named:
-    clause = node.args.get("with_")
-    if clause is None:
-        return named
-    if clause.args.get("recursive"):
-        raise context.refusal(clause, refused.RECURSIVE)
-    check_clauses(clause, {"expressions", "recursive"}, context)
-    found = dict(named)
-    for part in clause.expressions:
-        check_clauses(part, {"this", "alias"}, context)
-        alias = part.args["alias"]
-        if alias.args.get("columns"):
-            raise context.refuse(
-                alias,
-                "a name of WITH with columns",
-                detail="The columns of a query are named in its SELECT.",
-                hint="Give the columns their names with AS.",
-            )
-        found[alias.name.lower()] = bind_query(part.this, context, found)
-    return found
+    inner = bind_with(node, SubQueries(context=context, named=named, bind_query=bind_query))
+    match node:
+        case exp.Subquery():
+            check_clauses(node, _AROUND, context)
+            found = bind_top(node.this, context, inner.named)
+            _cuts(node, context)
+            return found
+        case exp.Union():
+            bound = bind_union(node, inner)
+            _cuts(node, context)
+            return bound, None
+        case exp.SetOperation():
+            raise context.refusal(node, refused_joins.SET_OPERATIONS[type(node)], construct(node))
+        case exp.Select():
+            return _Select(node, inner).bind()
+    hint = "Write SELECT … FROM t."
+    raise context.refuse(node, f"{construct(node)} as a query", detail="A view is a SELECT.", hint=hint)
 
 
 def _cuts(node: exp.Expr, context: Context) -> None:
@@ -93,16 +77,12 @@ def _cuts(node: exp.Expr, context: Context) -> None:
 class _Select:
     """One SELECT while it is bound."""
 
-    def __init__(self, query: exp.Select, context: Context, named: Named) -> None:
-        check_clauses(query, _SELECT, context)
+    def __init__(self, query: exp.Select, inner: SubQueries) -> None:
         self.query = query
-        self.context = context
-        self.rows = bind_from(query, context, named, bind_query)
-        where = query.args.get("where")
-        if where is not None:
-            condition = Expressions(context, self.rows, "WHERE").condition(where.this)
-            self.rows = self.rows.over(Filter(self.rows.relation, condition))
-        self.items = items_of(query, self.rows, context)
+        self.context = inner.context
+        check_clauses(query, _SELECT, self.context)
+        self.rows = bind_where(query, bind_from(query, inner), inner).build(self.context)
+        self.items = items_of(query, self.rows.columns, self.context)
 
     def bind(self) -> tuple[Bound, Retained | None]:
         width = self.rows.width
@@ -116,7 +96,7 @@ class _Select:
             grouped.group_by(group, self.items)
         binder = Expressions(
             self.context,
-            self.rows,
+            self.rows.columns,
             "SELECT",
             aggregates=collector,
             epochs=epochs if group is not None else None,
@@ -132,16 +112,17 @@ class _Select:
         return self._finished(bound), retained
 
     def _is_approximate(self, place: int) -> bool:
-        return place < len(self.rows.columns) and self.rows.columns[place][1].approximate
+        return place < self.rows.width and self.rows.columns.is_approximate(place)
 
     def _value(self, item: Item, binder: Expressions) -> Expr:
-        if item.column is not None:
-            binder.seen.setdefault(item.column, item.node)
-            return self.rows.input(item.column)
-        return binder.bind(item.node)
+        if item.expr is None:
+            return binder.bind(item.node)
+        for place in inputs(item.expr):
+            binder.seen.setdefault(place, item.node)
+        return item.expr
 
     def _having(self, having: exp.Expr, shown: list[Expr], grouped: GroupedSelect, binder: Expressions) -> None:
-        aliases = {item.name.lower(): expr for item, expr in zip(self.items, shown, strict=True) if item.column is None}
+        aliases = {item.name.lower(): expr for item, expr in zip(self.items, shown, strict=True) if item.expr is None}
         grouped.having(having.this, binder.like("HAVING", aliases))
 
     def _order(self, shown: list[Expr], binder: Expressions) -> None:
@@ -158,14 +139,14 @@ class _Select:
         names = tuple(item.name for item in self.items)
         columns = []
         for item, expr in zip(self.items, shown, strict=True):
-            approximate = Expressions(self.context, self.rows, "SELECT").check_exact(expr, item.node)
+            approximate = Expressions(self.context, self.rows.columns, "SELECT").check_exact(expr, item.node)
             columns.append(self._column(item, expr, approximate))
         return Bound(relation=Project(self.rows.relation, tuple(shown), names), columns=tuple(columns))
 
     def _column(self, item: Item, expr: Expr, approximate: bool) -> RowColumn:
         nullable, temporal = not (isinstance(expr, Literal) and expr.value is not None), False
         if isinstance(expr, Input):
-            found = self.rows.columns[expr.index][1]
+            found = self.rows.columns.column(expr.index)
             nullable, temporal = found.nullable, found.temporal
         return RowColumn(name=item.name, type=expr.type, nullable=nullable, temporal=temporal, approximate=approximate)
 
