@@ -63,6 +63,7 @@ from viewkeeper.model.view import View
 from viewkeeper.read.consistency import at_least
 from viewkeeper.read.rows import Rows
 from viewkeeper.read.status import ViewStatus
+from viewkeeper.sql.define import Query, table
 from viewkeeper.write.transaction import Transaction
 
 __all__ = [
@@ -97,6 +98,7 @@ __all__ = [
     "Outrun",
     "Position",
     "PositionError",
+    "Query",
     "ReadError",
     "ReadOnly",
     "RowTooLarge",
@@ -127,6 +129,7 @@ __all__ = [
     "WrongType",
     "at_least",
     "open",
+    "table",
 ]
 
 

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from viewkeeper.pipeline.repair import RepairReport
     from viewkeeper.pipeline.report import VerifyReport
     from viewkeeper.pipeline.session import Spark, SparkSource
+    from viewkeeper.sql.define import Query
 
 
 def open(
@@ -99,6 +100,27 @@ class Database:
         for one in parsed:
             result = retrying(partial(run, one))
         return result
+
+    def create_view(
+        self,
+        name: str,
+        query: Query | str,
+        *,
+        maintain: str | None = None,
+        key: Sequence[str] = (),
+        or_replace: bool = False,
+    ) -> str:
+        """Create a view from a definition made in Python (`vk.table`) or from a SELECT; the statement that did it.
+
+        Args:
+            maintain: the mode, as it stands behind MAINTAIN: "DEFERRED", "EVERY 1 SECOND", ….
+            key: the columns of KEY; "Price DESC" for one that descends.
+        """
+        from viewkeeper.sql.define import create_text
+
+        text = create_text(name, query, maintain=maintain, key=key, or_replace=or_replace)
+        self.execute(text)
+        return text
 
     def query(
         self,

@@ -76,7 +76,7 @@ class Writer:
         self._names = count()
 
     def query(self, depth: int = 2, types: tuple[str, ...] | None = None) -> Select:
-        if depth > 0 and self._chance(5):
+        if depth > 0 and self._chance(3):
             return self._union(depth, types)
         source = self._from(depth)
         where = self._where(source)
@@ -120,6 +120,7 @@ class Writer:
         found = self._joins(depth, self._draw(st.integers(1, 3)))
         if self._chance(4):
             right = self._joins(depth, self._draw(st.integers(1, 2)))
+            right = self._semi(right, depth) if self._chance(4) else right
             ours = f"{found.texts.ours}, {right.texts.ours}"
             together = Texts(ours, f"{found.in_parentheses}, {right.in_parentheses}")
             condition = Texts.same(self._equality(found.columns, right.columns))
@@ -176,7 +177,7 @@ class Writer:
         return replace(left, texts=found, conditions=(*left.conditions, Texts("1 = 1", exists)))
 
     def _where(self, source: From) -> Texts:
-        found = [*source.conditions, *(self._filter(source) for _ in range(self._draw(st.integers(0, 2))))]
+        found = [*source.conditions, *(self._filter(source) for _ in range(self._draw(st.sampled_from([0, 0, 1, 2]))))]
         if not found:
             return Texts.same("")
         return Texts(" WHERE " + " AND ".join(one.ours for one in found), " WHERE " + _theirs(found))
@@ -210,8 +211,8 @@ class Writer:
         return inner.texts.put(f"{left} IN (SELECT {', '.join(values)} FROM {{}}{{}})", tail)
 
     def _conjuncts(self, left: tuple[Column, ...], right: tuple[Column, ...], least: int = 1) -> list[str]:
-        found = [self._equality(left, right) for _ in range(self._draw(st.integers(least, 2)))]
-        found += [self._condition((*left, *right)) for _ in range(self._draw(st.integers(0, 2)))]
+        found = [self._equality(left, right) for _ in range(self._draw(st.sampled_from([least, least, 1, 2])))]
+        found += [self._condition((*left, *right)) for _ in range(self._draw(st.sampled_from([0, 1, 1, 2])))]
         return self._draw(st.permutations(found))
 
     def _equality(self, left: tuple[Column, ...], right: tuple[Column, ...]) -> str:
@@ -232,7 +233,7 @@ class Writer:
         if one[2] == INT:
             forms += ["{0} + 1 {2} {1}", "COALESCE({0}, 1) {2} {1}"]
         forms += ["{0} IS NOT DISTINCT FROM {1}"]
-        operator = self._draw(st.sampled_from(["=", "<>", "<", ">="]))
+        operator = self._draw(st.sampled_from(["=", "<>", "<=", ">="]))
         return self._draw(st.sampled_from(forms)).format(_written(one), value, operator)
 
     def _value(self, source: From, type: str, *, constants: bool = True) -> str:
@@ -240,7 +241,7 @@ class Writer:
         counts = [name for _, name, _ in source.columns]
         # A name that only one source has needs no source in front of it, and neither does a column of USING.
         names += [name for _, name, found in source.columns if found == type and counts.count(name) == 1]
-        names += [name for name, found in source.merged if found == type]
+        names += [name for name, found in source.merged if found == type] * 3
         return self._draw(st.sampled_from([*names, *names, *(CONSTANTS[type] if constants else ())]))
 
     def _chance(self, of: int) -> bool:
@@ -257,4 +258,4 @@ def _theirs(conditions: list[Texts]) -> str:
 
 @st.composite
 def join_queries(draw: st.DrawFn) -> Select:
-    return Writer(draw).query()
+    return Writer(draw).query(draw(st.integers(0, 2)))

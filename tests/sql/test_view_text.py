@@ -28,6 +28,7 @@ from viewkeeper.sql.view_text import with_maintain
         "SELECT a FROM k WHERE EXISTS (SELECT * FROM Tags WHERE docId = a AND tag = b)",
         "SELECT a FROM k WHERE a IN (SELECT * FROM (SELECT docId FROM Tags))",
         "SELECT a FROM k UNION ALL SELECT * FROM (SELECT docId FROM Tags)",
+        "SELECT Max(docId), x.a FROM (SELECT a, v AS docId FROM k) AS x FULL JOIN Tags USING (docId) GROUP BY a",
         "CREATE JOIN INDEX v ON k (a), Tags (docId)",
     ],
 )

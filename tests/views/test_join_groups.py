@@ -184,6 +184,19 @@ class TestCatchingUp:
         assert slots(db, "Sums") & slots(db, "Pairs")
         check(db)
 
+    def test_a_position_before_that_of_a_side_leaves_it_for_later(self, db: vk.Database) -> None:
+        """Its sides stand at different positions and may not be brought to one; that is no reason to try for ever."""
+        store = store_of(db)
+        create(db, "CREATE VIEW OfA AS SELECT id, k FROM A")
+        behind = store.offset(store.head())
+        write(db, 2, 3)
+        db.execute("CREATE VIEW OfB AS SELECT id, k FROM B")
+        db.execute("CREATE VIEW Both AS SELECT a.id AS a, b.id AS b FROM OfA AS a JOIN OfB AS b ON a.k = b.k")
+        finish(maintainer(store), behind)
+        check(db, at_head=False)
+        finish(maintainer(store))
+        check(db)
+
 
 class TestReplaced:
     @pytest.fixture
@@ -360,6 +373,18 @@ class TestSharedJoinIndex:
         create(db, "CREATE VIEW Texts AS SELECT a.id AS a, b.s FROM A AS a JOIN B AS b ON a.k = b.k")
         db.put("A", {"id": 1, "k": 1})
         db.maintain()
+        check(db)
+
+    def test_a_column_that_nobody_uses_any_more_is_not_compared(self, db: vk.Database) -> None:
+        """It stays in rows from before; a NaN in another column does not make them differ either."""
+        db.execute("CREATE TABLE D (id BIGINT PRIMARY KEY, k BIGINT, x DOUBLE, s STRING)")
+        db.insert("D", {"id": 1, "k": 1, "x": float("nan"), "s": "z"})
+        create(
+            db,
+            "CREATE VIEW Texts AS SELECT a.id, d.x, d.s FROM A AS a JOIN D AS d ON a.k = d.k",
+            "CREATE VIEW Numbers AS SELECT a.id, d.x FROM A AS a JOIN D AS d ON a.k = d.k",
+        )
+        db.execute("DROP VIEW Texts")
         check(db)
 
     def test_joins_over_a_view_share_it(self, db: vk.Database) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from itertools import compress
 from typing import Any
 
 from viewkeeper.delta.joinplan import Index
@@ -173,19 +174,23 @@ class IndexDelta:
         _add_weights(self.index.codec, changes, reading, kept)
 
 
-def bulk_changes(table: IndexTable, rows: EncodedRows, reading: ViewReading) -> ObjectChanges:
-    """The changes of an index that follow from signed rows as it stores them."""
+def bulk_changes(table: IndexTable, parts: Sequence[EncodedRows], reading: ViewReading) -> ObjectChanges:
+    """The changes of an index that follow from signed rows as it stores them.
+
+    Each part is netted. Of a key that is in several, the last part has the last word: parts come in the order of the
+    log, or have no key in common.
+    """
     codec = RowCodec(table.layout)
     changes = ObjectChanges(codec)
-    kept = changes.changes
     if table.is_weighted:
-        _add_weights(codec, zip(rows.keys, rows.rows, rows.weights, strict=True), reading, kept)
+        for rows in parts:
+            _add_weights(codec, zip(rows.keys, rows.rows, rows.weights, strict=True), reading, changes.changes)
         return changes
-    for key, row, weight in zip(rows.keys, rows.rows, rows.weights, strict=True):
-        if weight > 0:
-            kept[key] = (None, row)
-        else:
-            kept.setdefault(key, (None, None))
+    for rows in parts:
+        gone = map((0).__gt__, rows.weights)
+        changes.rows.update(dict.fromkeys(compress(rows.keys, gone)))
+        come = list(map((0).__lt__, rows.weights))
+        changes.rows.update(zip(compress(rows.keys, come), compress(rows.rows, come), strict=True))
     return changes
 
 

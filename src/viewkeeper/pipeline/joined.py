@@ -12,7 +12,6 @@ from viewkeeper.delta.sides import identity, is_plain, numbers_of
 from viewkeeper.delta.tables import indexes_of
 from viewkeeper.errors import BatchFailed, ViewkeeperError
 from viewkeeper.execute.encodedrows import FirstChanges
-from viewkeeper.execute.joinindex import bulk_changes
 from viewkeeper.pipeline.logsource import feed_frame, log_frame
 from viewkeeper.pipeline.sparkerrors import told
 from viewkeeper.pipeline.tablesource import table_frame, view_frame
@@ -53,7 +52,7 @@ def joined_firsts(
         if below is None:
             codec = bound.catalog.codecs[changes.object]
             rows = int(2 * (upper - lower) * shares.get(changes.object, 0.0))
-            return Framed(log_frame(spark, store, codec, columns, *ends), rows)
+            return Framed(log_frame(spark, store, codec, columns, *ends), rows, is_log=True)
         codec = bound.catalog.view_codecs[changes.object]
         frame = feed_frame(spark, store, codec, columns, *ends, repeats=below.view.repeats)
         return Framed(frame, upper - lower)
@@ -85,7 +84,7 @@ def joined_fill(
         columns = tuple(sorted(set(changes.columns)))
         if below is None:
             codec = bound.catalog.codecs[changes.object]
-            return Framed(table_frame(spark, store, codec, columns, when, interval), rows)
+            return Framed(table_frame(spark, store, codec, columns, when, interval), rows, is_log=True)
         codec = bound.catalog.view_codecs[changes.object]
         return Framed(view_frame(spark, store, codec, columns, when, interval, repeats=below.view.repeats), rows)
 
@@ -130,7 +129,7 @@ def _run(
         try:
             framed = frames.source(source, tables)
             stages = BulkStages([one.runner for one in views])
-            passes = [(tasks, frame) for tasks, frame, _ in frames.kept.indexes]
+            passes = [(index.tasks, index.frame) for index in frames.kept.indexes]
             if framed is not None:
                 passes.append((stages.tasks, framed.frame))
             collected = collect(passes)
@@ -147,8 +146,8 @@ def _run(
                 held.unpersist()
         made = [one.runner.first_changes([]) for one in views] if framed is None else stages.made(collected[-1])
         indexes = {
-            table.contents: bulk_changes(table, given.rows(0), reading)
-            for (_, _, table), given in zip(frames.kept.indexes, collected, strict=False)
+            index.table.contents: index.changes(given, reading)
+            for index, given in zip(frames.kept.indexes, collected, strict=False)
         }
         kept = frames.kept.changes
         for one, given in zip(views, made, strict=True):

@@ -25,8 +25,10 @@ from viewkeeper.delta.tables import IndexTable, PlanTables, SourceTables
 from viewkeeper.execute.chain import Chain, ViewChanges
 from viewkeeper.execute.changetable import Weighted
 from viewkeeper.execute.epochs import Clock
+from viewkeeper.execute.joinindex import bulk_changes
 from viewkeeper.execute.spark.branches import branches
 from viewkeeper.execute.spark.bulk import Tasks, collect
+from viewkeeper.execute.spark.collect import Collected
 from viewkeeper.execute.spark.expr import Translation
 from viewkeeper.execute.spark.pool import WEIGHT, source_column
 from viewkeeper.execute.spark.sharing import Sharing
@@ -36,7 +38,7 @@ from viewkeeper.pipeline.indexframe import look_up, scan_frame
 from viewkeeper.pipeline.joincost import BROADCAST_ROWS, Way, choose
 from viewkeeper.pipeline.partnertasks import PartnerTasks
 from viewkeeper.store.embedded import EmbeddedStore
-from viewkeeper.store.viewstore import ViewReading
+from viewkeeper.store.viewstore import ObjectChanges, ViewReading
 
 
 class NotOnSpark(Exception):
@@ -45,14 +47,33 @@ class NotOnSpark(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Framed:
-    """A frame of signed rows, and about how many there are."""
+    """A frame of signed rows, and about how many there are.
+
+    `is_log`: it is the log of a table as it is, so that what comes later in it was written later.
+    """
 
     frame: DataFrame
     rows: int
+    is_log: bool = False
 
 
 Leaf = Callable[[int, Changes], Framed | None]
 """The delta of a leaf, by its number, columns named by their ids; None if it did not change."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeptIndex:
+    """What tasks make of the delta of a side is the change of an index of it."""
+
+    tasks: Tasks
+    frame: DataFrame
+    table: IndexTable
+    is_log: bool
+
+    def changes(self, collected: Collected, reading: ViewReading) -> ObjectChanges:
+        """The changes of the index, given what its tasks gave."""
+        parts = collected.parts(0) if self.is_log else [collected.rows(0)]
+        return bulk_changes(self.table, parts, reading)
 
 
 @dataclass(slots=True)
@@ -63,7 +84,7 @@ class Kept:
     """
 
     changes: ViewChanges = field(default_factory=ViewChanges)
-    indexes: list[tuple[Tasks, DataFrame, IndexTable]] = field(default_factory=list)
+    indexes: list[KeptIndex] = field(default_factory=list)
     ways: list[Way] = field(default_factory=list)
     held: list[DataFrame] = field(default_factory=list)
 
@@ -111,7 +132,7 @@ class JoinFrames:
         for step in stage.linear:
             assert isinstance(step, Select)
             frame = frame.where(Translation(inputs).column(step.condition))
-        return Framed(frame, found.rows)
+        return Framed(frame, found.rows, found.is_log)
 
     def _plan(self, plan: DeltaPlan, tables: PlanTables) -> Framed | None:
         """The delta of the rows of a plan, columns named by their places."""
@@ -194,7 +215,7 @@ class JoinFrames:
         if delta is not None:
             sharing = Sharing()
             sharing.add_index(side, index, table)
-            self.kept.indexes.append((Tasks(sharing), delta.frame, table))
+            self.kept.indexes.append(KeptIndex(Tasks(sharing), delta.frame, table, delta.is_log))
 
     def _term(
         self, source: InnerSource, tables: SourceTables, place: int, delta: Framed, before: dict[int, Framed | None]

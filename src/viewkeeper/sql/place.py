@@ -46,13 +46,9 @@ def syntax_error(text: str, start: int, problem: str, *, hint: str = "") -> SqlS
     )
 
 
-def unsupported(text: str, start: int, construct: str, *, detail: str, hint: str, yet: bool = False) -> Unsupported:
-    """The refusal of a construct by name: where it stands, why it is refused, what to write instead.
-
-    `yet` says that it will be supported.
-    """
-    refusal = "is not supported yet" if yet else "is not supported"
-    return Unsupported(f"{construct} {refusal}, {at(text, start)}", detail=detail, hint=hint)
+def unsupported(text: str, start: int, construct: str, *, detail: str, hint: str) -> Unsupported:
+    """The refusal of a construct by name: where it stands, why it is refused, what to write instead."""
+    return Unsupported(f"{construct} is not supported, {at(text, start)}", detail=detail, hint=hint)
 
 
 def at(text: str, start: int) -> str:

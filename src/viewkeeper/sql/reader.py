@@ -217,8 +217,8 @@ class Reader(SparkParser):
         problem = f"expected {expected}, found {self._found(self._curr)}"
         raise syntax_error(self.sql, self._offset(self._curr), problem, hint=hint)
 
-    def _refuse(self, construct: str, token: Token, *, detail: str, hint: str, yet: bool = False) -> NoReturn:
-        raise unsupported(self.sql, token.start, construct, detail=detail, hint=hint, yet=yet)
+    def _refuse(self, construct: str, token: Token, *, detail: str, hint: str) -> NoReturn:
+        raise unsupported(self.sql, token.start, construct, detail=detail, hint=hint)
 
     def _is_word(self, token: Token) -> bool:
         return bool(token) and token.token_type not in _QUOTED and token.text.isidentifier()

@@ -25,7 +25,7 @@ from viewkeeper.store.blocks import Block, RawChange, decode_block, encode_block
 from viewkeeper.store.environment import Database, Txn, explained
 from viewkeeper.store.groups import GroupState, ObjectState
 from viewkeeper.store.keyspace import stored_view_key
-from viewkeeper.store.scan import Interval, Item, read_slice
+from viewkeeper.store.scan import Interval, Item, may_be_long, read_slice
 from viewkeeper.store.viewrepair import Repair, by_object, now, write_rows
 
 if TYPE_CHECKING:
@@ -42,11 +42,15 @@ _object = struct.Struct(">I")
 
 @dataclass(slots=True)
 class ObjectChanges:
-    """What an apply does to one object: by encoded key, the encoded row before and after (None: absent)."""
+    """What an apply does to one object: by encoded key, the encoded row before and after (None: absent).
+
+    `rows` is the same without what was before, for objects that have no feed: many at once.
+    """
 
     codec: RowCodec
     changes: dict[bytes, RawChange] = field(default_factory=dict)
     has_feed: bool = False
+    rows: dict[bytes, bytes | None] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -402,6 +406,11 @@ class ViewStore:
                 txn.delete(stored_view_key(key), db=db)
             else:
                 puts.append((stored_view_key(key), after))
+        if changes.rows:
+            stored = stored_view_key if may_be_long(changes.codec) else bytes
+            for key in [key for key, row in changes.rows.items() if row is None]:
+                txn.delete(stored(key), db=db)
+            puts += [(stored(key), row) for key, row in changes.rows.items() if row is not None]
         if puts:
             # Sorted keys go to neighbouring pages, which is what a B-tree likes.
             puts.sort()

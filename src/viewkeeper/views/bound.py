@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 from viewkeeper.delta.deltaplan import Changes
 from viewkeeper.delta.program import Program, Storage, numbered, program
 from viewkeeper.delta.widening import used_columns, widened
-from viewkeeper.errors import ViewkeeperError, ViewsDepend
+from viewkeeper.errors import BadDefinition, ViewkeeperError, ViewsDepend
 from viewkeeper.execute.viewchanges import ViewRunner
 from viewkeeper.model.schema import Table
 from viewkeeper.model.view import View
@@ -18,6 +18,7 @@ from viewkeeper.plan.relation import Field, Scan
 from viewkeeper.sql.sources import Source, finder, source_of
 from viewkeeper.sql.statements import CreateView
 from viewkeeper.store.interface import Catalog, Store
+from viewkeeper.views.fillmark import MAX_LEAVES
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +149,12 @@ def program_of(statement: CreateView, catalog: Catalog, *, id: int) -> Program:
 def new_view(statement: CreateView, catalog: Catalog, take: Callable[[int], int], *, replaces: int | None) -> View:
     """The catalog's entry for a bound statement; `take` gives the first of some new ids."""
     made = program_of(statement, catalog, id=0)
+    leaves = len(list(made.plan.leaves()))
+    if leaves > MAX_LEAVES:
+        raise BadDefinition(
+            f'view "{statement.name}" reads {leaves} tables and views, more than {MAX_LEAVES}',
+            hint="Make views of parts of it, and read those.",
+        )
     count = len(list(made.auxiliary()))
     number = take(1 + count)
     layout = replace(made.layout, id=number)

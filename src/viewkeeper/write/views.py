@@ -134,25 +134,32 @@ def _fill_small(store: Store, one: BoundView) -> bool:
 def drop_view(store: Store, catalog: Catalog, statement: DropView) -> None:
     """Forget a view and what is stored for it. UnknownTable unless IF EXISTS, ViewsDepend unless CASCADE."""
     found = catalog.view(statement.name)
-    if found is None or found.kind != str(statement.kind):
+    if found is None or not _is_a(found, statement):
         if statement.if_exists and found is None:
             return
         raise _not_there(catalog, statement, found)
     store.view_catalog.drop(catalog, found, cascade=statement.cascade)
 
 
+def _is_a(found: View, statement: DropView | AlterView) -> bool:
+    """Whether a view is of the kind that a statement names; a join index is an index."""
+    return found.kind.removeprefix("join ") == str(statement.kind)
+
+
 def _not_there(catalog: Catalog, statement: DropView | AlterView, found: View | None) -> UnknownTable:
     if found is not None:
-        word = "INDEX" if found.kind == "index" else "VIEW"
+        word = "VIEW" if found.kind == "view" else "INDEX"
         article = "an" if found.kind == "index" else "a"
+        other = "an" if str(statement.kind) == "index" else "a"
         return UnknownTable(
-            f'"{found.name}" is {article} {found.kind}, not a {statement.kind}', hint=f"Write {word} {found.name}."
+            f'"{found.name}" is {article} {found.kind}, not {other} {statement.kind}',
+            hint=f"Write {word} {found.name}.",
         )
     table = catalog.names.get(statement.name.lower())
     if table is not None:
         hint = f"Write DROP TABLE {table.name}." if isinstance(statement, DropView) else "Tables have no mode."
         return UnknownTable(f'"{table.name}" is a table, not a {statement.kind}', hint=hint)
-    known = sorted({view.name for view in catalog.view_names.values() if view.kind == str(statement.kind)})
+    known = sorted({view.name for view in catalog.view_names.values() if _is_a(view, statement)})
     detail = f"There {'is' if len(known) == 1 else 'are'} {', '.join(known)}." if known else "There is none."
     return UnknownTable(f'{statement.kind} "{statement.name}" does not exist', detail=detail)
 
@@ -160,7 +167,7 @@ def _not_there(catalog: Catalog, statement: DropView | AlterView, found: View | 
 def alter_view(catalog: Catalog, statement: AlterView) -> None:
     """Change the mode of a view; so far there is one, so it is only checked."""
     found = catalog.view(statement.name)
-    if found is None or found.kind != str(statement.kind):
+    if found is None or not _is_a(found, statement):
         raise _not_there(catalog, statement, found)
     if statement.maintain.mode not in KEPT:
         raise Unsupported(

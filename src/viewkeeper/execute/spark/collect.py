@@ -22,21 +22,34 @@ class Collected:
     """What the tasks gave, by sink."""
 
     def __init__(self, parts: pa.Table) -> None:
-        """`parts`: a row a part, with columns sink and part, in any order."""
-        tables: dict[int, list[pa.Table]] = {}
+        """`parts`: a row a part, with columns sink and part. Their order matters to `parts` alone."""
+        self._parts: dict[int, list[pa.Table]] = {}
         for sink, part in zip(parts["sink"].to_pylist(), parts["part"], strict=True):
-            tables.setdefault(sink, []).append(pa.ipc.open_stream(part.as_buffer()).read_all())
-        self._tables = {sink: merged(found).combine_chunks() for sink, found in tables.items()}
+            self._parts.setdefault(sink, []).append(pa.ipc.open_stream(part.as_buffer()).read_all())
+        self._merged: dict[int, pa.Table] = {}
         self._values: dict[int, dict[tuple[Row, Cell], int]] = {}
+
+    def _table(self, sink: int) -> pa.Table | None:
+        """All parts of a sink added up; None if there is none."""
+        if sink in self._parts and sink not in self._merged:
+            self._merged[sink] = merged(self._parts[sink]).combine_chunks()
+        return self._merged.get(sink)
+
+    def parts(self, sink: int) -> list[EncodedRows]:
+        """Signed rows part by part, as they came; each is netted by itself."""
+        return [
+            EncodedRows(table["k0"].to_pylist(), table["k1"].to_pylist(), _ints(table, "m0"))
+            for table in self._parts.get(sink, [])
+        ]
 
     def errors(self, sink: int) -> dict[int, int]:
         """By number of a view the weight of the rows on which it failed."""
-        table = self._tables.get(sink)
+        table = self._table(sink)
         return {} if table is None else dict(zip(_ints(table, "k0"), _ints(table, "m0"), strict=True))
 
     def rows(self, sink: int) -> EncodedRows:
         """Signed rows in the order of their keys, which is how a store is best read and written."""
-        table = self._tables.get(sink)
+        table = self._table(sink)
         if table is None:
             return EncodedRows([], [], [])
         table = table.filter(pc.not_equal(table["m0"], 0)).sort_by("k0")
@@ -44,7 +57,7 @@ class Collected:
 
     def change_table(self, sink: AggregateSink, share: GroupShare) -> ChangeTable:
         found = new_change_table(sink)
-        table = self._tables.get(share.groups)
+        table = self._table(share.groups)
         if table is not None:
             keys = _keys(table, sink.group)
             weights = _ints(table, "m0")
@@ -66,7 +79,7 @@ class Collected:
         known = self._values.get(number)
         if known is not None:
             return dict(known)
-        table = self._tables.get(number)
+        table = self._table(number)
         if table is None:
             return {}
         groups = _keys(table, sink.group)

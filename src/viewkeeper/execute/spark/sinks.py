@@ -53,6 +53,9 @@ class GroupSink:
     measures: tuple[SinkMeasure, ...] = ()
     is_value: bool = False
 
+    def handed(self, table: pa.Table) -> pa.Table:
+        return table
+
     def reduce(self, chunk: Chunk) -> pa.Table:
         chunk = chunk.through(self.pipe)
         return merged([self._branch(chunk, number) for number in range(len(self.branches))])
@@ -79,6 +82,9 @@ class RowsSink:
     branches: tuple[tuple[Ref | None, tuple[Ref, ...]], ...]
     types: tuple[Type, ...]
     program: Program
+
+    def handed(self, table: pa.Table) -> pa.Table:
+        return table
 
     def reduce(self, chunk: Chunk) -> pa.Table:
         chunk = chunk.through(self.pipe)
@@ -107,6 +113,11 @@ class IndexSink:
     columns: tuple[Ref, ...]
     types: tuple[Type, ...]
     table: IndexTable
+
+    def handed(self, table: pa.Table) -> pa.Table:
+        """What goes before what comes, so that the last word on a key is the last one; each in the order of keys."""
+        sides = [table.filter(pc.less(table["m0"], 0)), table.filter(pc.greater(table["m0"], 0))]
+        return pa.concat_tables([side.sort_by("k0") for side in sides])
 
     def reduce(self, chunk: Chunk) -> pa.Table:
         refs, types = (*self.keys, *self.columns), (*self.key_types, *self.types)
@@ -138,6 +149,9 @@ class ErrorsSink:
     """For each view that can fail: its number, and the column, or the pipe, that says on which rows it did."""
 
     failures: tuple[tuple[int, str | int], ...]
+
+    def handed(self, table: pa.Table) -> pa.Table:
+        return table
 
     def reduce(self, chunk: Chunk) -> pa.Table:
         weights = [self._weight(chunk, failure) for _, failure in self.failures]

@@ -93,9 +93,10 @@ class Task:
 
     def ready(self) -> list[tuple[int, bytes]]:
         """The parts that are to go out now."""
+        handed = [(number, self._plan.sinks[number].handed(table)) for number, table in self._ready]
         parts = [
             (number, _stream(table.slice(start, PART_ROWS)))
-            for number, table in self._ready
+            for number, table in handed
             for start in range(0, len(table), PART_ROWS)
         ]
         self._ready = []

@@ -59,7 +59,18 @@ def default_name(node: exp.Expr) -> str | None:
         function, argument = f"{function}_distinct", bare(argument.expressions[0])
     if isinstance(argument, exp.Star) or (isinstance(argument, exp.Literal) and function == "count"):
         return function
-    return f"{function}_{argument.name.lower()}" if isinstance(argument, exp.Column) else None
+    column = _column_name(argument)
+    return None if column is None else f"{function}_{column}"
+
+
+def _column_name(node: exp.Expr) -> str | None:
+    """The name of a column, lowered, or of columns of one name in COALESCE: USING of a FULL JOIN is kept as that."""
+    if isinstance(node, exp.Column):
+        return node.name.lower()
+    if isinstance(node, exp.Anonymous) and node.name.upper() == "COALESCE":
+        names = {_column_name(bare(argument)) for argument in node.expressions}
+        return names.pop() if len(names) == 1 else None
+    return None
 
 
 class AggregateBinder:

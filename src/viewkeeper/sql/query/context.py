@@ -46,12 +46,12 @@ class Context:
     def at(self, node: exp.Expr) -> str:
         return at(self.parsed.source, self.start(node))
 
-    def refuse(self, node: exp.Expr, construct: str, *, detail: str, hint: str, yet: bool = False) -> Unsupported:
-        return unsupported(self.parsed.source, self.start(node), construct, detail=detail, hint=hint, yet=yet)
+    def refuse(self, node: exp.Expr, construct: str, *, detail: str, hint: str) -> Unsupported:
+        return unsupported(self.parsed.source, self.start(node), construct, detail=detail, hint=hint)
 
     def refusal(self, node: exp.Expr, refusal: Refusal, name: str = "") -> Unsupported:
         """What refused.py says of a construct; `name` if it is not the same each time."""
-        return self.refuse(node, name or refusal.name, detail=refusal.detail, hint=refusal.hint, yet=refusal.yet)
+        return self.refuse(node, name or refusal.name, detail=refusal.detail, hint=refusal.hint)
 
     def only_whole(self, node: exp.Expr, construct: str, *, detail: str, hint: str) -> None:
         """Notes a construct that needs all rows at once; Unsupported unless the view is PERIODIC.

@@ -9,12 +9,11 @@ from sqlglot import exp
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refusal:
-    """`name` is what the construct is called; `yet`, that it will be supported."""
+    """`name` is what the construct is called, if that is the same each time."""
 
     name: str = ""
     detail: str
     hint: str
-    yet: bool = False
 
 
 _CLOCK = Refusal(
