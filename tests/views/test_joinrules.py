@@ -28,6 +28,6 @@ def test_change_is_the_same_if_a_maintainer_filled_the_view(case: Case) -> None:
 def test_each_kind_has_a_file() -> None:
     files = {name.rpartition("-")[0] for name in CASES}
     assert files >= {
-        *("inner", "chain", "one_attribute", "self_join", "left", "right", "full", "null_keys"),
+        *("inner", "chain", "one_attribute", "self_join", "left", "right", "full", "null_keys", "repeated_rows"),
         *("residual", "nested_outer", "semi", "anti", "union_all", "union", "grouped", "diamond", "views"),
     }

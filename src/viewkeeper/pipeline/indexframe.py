@@ -24,7 +24,7 @@ from viewkeeper.pipeline.columns import encoded_columns
 from viewkeeper.pipeline.source import Plan, PlannedSource, frame, tasks_for
 from viewkeeper.pipeline.sparktypes import spark_type
 from viewkeeper.pipeline.tablesource import ROWS_A_TASK, SMALL
-from viewkeeper.pipeline.workerstore import worker_store
+from viewkeeper.pipeline.workerstore import worker_views
 from viewkeeper.store.embedded import EmbeddedStore
 from viewkeeper.store.scan import ALL, Interval
 from viewkeeper.store.viewsnapshot import split_view
@@ -59,15 +59,20 @@ def scan_frame(spark: SparkSession, store: EmbeddedStore, table: IndexTable, dep
         columns=(),
         parts=tuple((part.lower.hex(), None if part.upper is None else part.upper.hex()) for part in intervals),
         table=base64.b64encode(pickle.dumps((table, depth))).decode(),
+        views=str(store.views.path),
     )
     fields = [kinds.StructField(name, spark_type(type)) for name, _, type in stored_columns(table, depth)]
     return frame(spark, IndexSource, plan, kinds.StructType(fields))
 
 
 class IndexPlan(Plan, frozen=True, kw_only=True):
-    """Parts are intervals of keys: their ends in hex. `table` is an IndexTable and the depth of its lookup key."""
+    """Parts are intervals of keys: their ends in hex. `table` is an IndexTable and the depth of its lookup key.
+
+    `views` is where the view tables are: those of the store, or of a scratch store.
+    """
 
     table: str
+    views: str
 
     def read(self, part: tuple[Any, Any]) -> Iterator[pa.RecordBatch]:
         table, depth = pickle.loads(base64.b64decode(self.table))
@@ -76,9 +81,8 @@ class IndexPlan(Plan, frozen=True, kw_only=True):
         schema = pa.schema([pa.field(name, arrow_type(type)) for name, _, type in columns])
         lower, upper = part
         rest = Interval(bytes.fromhex(lower), None if upper is None else bytes.fromhex(upper))
-        store = worker_store(self.path)
         while True:
-            with _reading(store, self.object) as reading:
+            with _reading(self.path, self.views, self.object) as reading:
                 items = reading.slice(codec, rest, SLICE)
             if items:
                 values = [value for _, value in items]
@@ -96,9 +100,9 @@ class IndexSource(PlannedSource):
     plan_type = IndexPlan
 
 
-def _reading(store: EmbeddedStore, number: int) -> ViewReading:
+def _reading(path: str, views: str, number: int) -> ViewReading:
     try:
-        return store.view_tables.reading([number], filling=True)
+        return worker_views(path, views).reading([number], filling=True)
     except ViewNotReady:
         raise TableDropped("the view was dropped while its join index was being read") from None
 
@@ -107,14 +111,16 @@ def look_up(store: EmbeddedStore, table: IndexTable, depth: int, by: Sequence[Co
     """For each row what the index has for its key, as a list of structs r0, r1, …, w."""
     columns = stored_columns(table, depth)[depth:]
     struct = kinds.StructType([kinds.StructField(name, spark_type(type)) for name, _, type in columns])
-    run = _look_up_task(str(store.folder.path), table, depth)
+    run = _look_up_task(str(store.folder.path), str(store.views.path), table, depth)
     run.__annotations__ = {"batches": Iterator[tuple[pa.Array, ...]], "return": Iterator[pa.Array]}
     function = arrow_udf(run, kinds.ArrayType(struct))
     found: Column = function(*by)
     return found
 
 
-def _look_up_task(path: str, table: IndexTable, depth: int) -> Callable[[Iterator[Any]], Iterator[pa.Array]]:
+def _look_up_task(
+    path: str, views: str, table: IndexTable, depth: int
+) -> Callable[[Iterator[Any]], Iterator[pa.Array]]:
     def run(batches: Iterator[Any]) -> Iterator[pa.Array]:
         known: dict[Row, list[Row]] = {}
         codec = RowCodec(table.layout)
@@ -122,7 +128,6 @@ def _look_up_task(path: str, table: IndexTable, depth: int) -> Callable[[Iterato
         places = table.places
         types = [column.type for column in table.layout.columns[:depth]]
         fields = [pa.field(name, arrow_type(type)) for name, _, type in columns]
-        store = worker_store(path)
 
         def stored(reading: ViewReading, key: Row) -> list[Row]:
             rest, count = Interval.of_prefix(codec.key.encode_key(key)), LOOK_UPS
@@ -140,7 +145,7 @@ def _look_up_task(path: str, table: IndexTable, depth: int) -> Callable[[Iterato
         for batch in batches:
             arrays = [batch] if isinstance(batch, pa.Array) else list(batch)
             keys = list(zip(*(to_cells(array, type) for array, type in zip(arrays, types, strict=True)), strict=True))
-            with _reading(store, table.layout.id) as reading:
+            with _reading(path, views, table.layout.id) as reading:
                 for key in keys:
                     if key not in known:
                         known[key] = [] if None in key else stored(reading, key)

@@ -231,9 +231,11 @@ class JoinFrames:
             if found is None:
                 return None
             frame = found
+        # All columns of all sides: another view of the same join may show others.
         shown = [
-            sf.col(_name(number // SIDE_COLUMNS, number % SIDE_COLUMNS)).alias(source_column(number))
-            for number in dict.fromkeys(source.columns)
+            sf.col(_name(other, number)).alias(source_column(other * SIDE_COLUMNS + number))
+            for other, side in enumerate(source.sides)
+            for number in dict.fromkeys(numbers_of(side))
         ]
         return Framed(frame.select(*shown, WEIGHT), delta.rows)
 
@@ -251,6 +253,8 @@ class JoinFrames:
         frame = met.frame
         given = list(frame.columns)
         found: list[DataFrame] = []
+        partners = [] if more is None else [_as_partner(more.frame, index, side)]
+        small = more is None or more.rows <= BROADCAST_ROWS
         if rows:
             way = choose(rows, met.rows)
             self.kept.ways.append(way)
@@ -258,12 +262,10 @@ class JoinFrames:
                 looked_up = sf.explode(look_up(self._store, table, depth, by)).alias("p")
                 found.append(_met(frame.select(*given, looked_up), given, side, index.side, "p."))
             else:
-                scanned = scan_frame(self._spark, self._store, table, depth)
-                small = rows <= BROADCAST_ROWS
-                found.append(self._joined(frame, given, by, scanned, side, index.side, small=small))
-        if more is not None:
-            partner = _as_partner(more.frame, index, side)
-            small = more.rows <= BROADCAST_ROWS
+                partners.append(scan_frame(self._spark, self._store, table, depth))
+                small = small and rows <= BROADCAST_ROWS
+        if partners:
+            partner = reduce(DataFrame.unionAll, partners)
             found.append(self._joined(frame, given, by, partner, side, index.side, small=small))
         return reduce(DataFrame.unionAll, found) if found else None
 

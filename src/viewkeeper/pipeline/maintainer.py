@@ -100,7 +100,7 @@ class Maintainer:
         self._tell_unbound(bound, done)
         self._rebuild_lost(bound)
         if fill:
-            self._fill(bound, done)
+            self._fill(bound, head, done)
         self._step("begun")
         self._pass(bound, head, False, done)
         # Views on views of other groups follow, one level a pass.
@@ -120,11 +120,11 @@ class Maintainer:
 
     # Fills
 
-    def _fill(self, bound: BoundViews, done: Round) -> None:
+    def _fill(self, bound: BoundViews, head: int, done: Round) -> None:
         for number in self.unfilled(bound):
             one = bound.views[number]
             if self._views is None or number in self._views:
-                self.guard([one], done, lambda one=one: self._fill_one(bound, one, done))  # type: ignore[misc]
+                self.guard([one], done, lambda one=one: self._fill_one(bound, one, head, done))  # type: ignore[misc]
 
     def unfilled(self, bound: BoundViews) -> list[int]:
         """Views that are not whole yet, lower ones first; not those that are set aside, or wait for one that is."""
@@ -141,12 +141,22 @@ class Maintainer:
                 found.append(number)
         return found
 
-    def _fill_one(self, bound: BoundViews, one: BoundView, done: Round) -> None:
+    def _fill_one(self, bound: BoundViews, one: BoundView, head: int, done: Round) -> None:
         if self._filler.fill(bound, one):
             self.tell_filled(one, done)
             self._step("filled")
-        else:
+        elif self._gets_ready(one, head):
             done.left = True
+
+    def _gets_ready(self, one: BoundView, head: int) -> bool:
+        """Whether what a view reads is still on its way to the head: only there do its views stand together."""
+        states, objects = self.store.view_tables.objects()
+        stuck = self._aside()
+        below = [states[objects[source].group] for source in one.sources if source in objects]
+        if any(not stuck.isdisjoint(state.objects) for state in below):
+            return False
+        whole = len(below) == sum(source in self.store.catalog().views for source in one.sources)
+        return not whole or any(state.filled is not None or state.watermark < head for state in below)
 
     def tell_filled(self, one: BoundView, done: Round) -> None:
         """Count a fill as done; an earlier failure of it is forgotten."""

@@ -26,7 +26,7 @@ from viewkeeper.model.arrow import arrow_type, from_cells, to_cells
 from viewkeeper.model.rowcodec import RowCodec
 from viewkeeper.model.types import Kind, Type
 from viewkeeper.pipeline.sparktypes import spark_type
-from viewkeeper.pipeline.workerstore import worker_store
+from viewkeeper.pipeline.workerstore import worker_views
 from viewkeeper.store.embedded import EmbeddedStore
 from viewkeeper.store.viewstore import ObjectChanges
 
@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
 arrow_udf: Any = vectorized.arrow_udf
 SIDE = "_side"
+Place = tuple[str, str]
+"""Where a store is, and where its view tables are."""
 _OBJECTS = pa.list_(pa.struct([("object", pa.int64()), ("key", pa.binary()), ("row", pa.binary())]))
 
 
@@ -66,7 +68,8 @@ class PartnerTasks:
         keys = [f"k{place}" for place in range(len(self._source.indexes[0].key))]
         together = both.repartition(*keys).drop(*keys)
         given = list(together.columns)
-        run = _task(str(self._store.folder.path), self._source, self._tables)
+        place = str(self._store.folder.path), str(self._store.views.path)
+        run = _task(place, self._source, self._tables)
         run.__annotations__ = {"batches": Iterator[tuple[pa.Array, ...]], "return": Iterator[pa.Array]}
         function = arrow_udf(run, self._given_type()).asNondeterministic()
         held = together.select(function(*map(sf.col, given)).alias("o")).where(sf.col("o").isNotNull()).persist()
@@ -133,7 +136,7 @@ def _one_zero(column: Column, type: Type) -> Column:
     return sf.when(column == sf.lit(0.0), sf.lit(0.0)).when(sf.isnan(column), sf.lit(float("nan"))).otherwise(column)
 
 
-def _task(path: str, source: PartnerSource, tables: SourceTables) -> Callable[[Iterator[Any]], Iterator[pa.Array]]:
+def _task(place: Place, source: PartnerSource, tables: SourceTables) -> Callable[[Iterator[Any]], Iterator[pa.Array]]:
     def run(batches: Iterator[Any]) -> Iterator[pa.Array]:
         deltas: tuple[list[Weighted], list[Weighted]] = ([], [])
         type = _result_type(source)
@@ -144,7 +147,7 @@ def _task(path: str, source: PartnerSource, tables: SourceTables) -> Callable[[I
             waiting = len(arrays[0])
             _take(arrays, source.sides, deltas)
         if waiting:
-            yield pa.concat_arrays([pa.nulls(waiting - 1, type), _result(path, source, tables, deltas)])
+            yield pa.concat_arrays([pa.nulls(waiting - 1, type), _result(place, source, tables, deltas)])
 
     return run
 
@@ -170,13 +173,13 @@ def _result_type(source: PartnerSource) -> pa.DataType:
 
 
 def _result(
-    path: str, source: PartnerSource, tables: SourceTables, deltas: tuple[list[Weighted], list[Weighted]]
+    place: Place, source: PartnerSource, tables: SourceTables, deltas: tuple[list[Weighted], list[Weighted]]
 ) -> pa.Array:
     runner = PartnerRunner(source, tables)
     objects: dict[int, ObjectChanges] = {}
     numbers = [index.id for index in runner.indexes] + [layout.id for layout in runner.counted]
     try:
-        reading = worker_store(path).view_tables.reading(numbers, filling=True)
+        reading = worker_views(*place).reading(numbers, filling=True)
     except ViewNotReady:
         raise TableDropped("the view was dropped while its join index was being read") from None
     with reading:

@@ -6,11 +6,16 @@ Spark forks its workers from a daemon that never opens a store, and a worker nev
 from __future__ import annotations
 
 import os
+import threading
 from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
 
 from viewkeeper.store.embedded import EmbeddedStore
+from viewkeeper.store.environment import MAP_SIZE, Environment
 from viewkeeper.store.registry import close_store, open_store
 from viewkeeper.store.snapshot import EmbeddedSnapshot
+from viewkeeper.store.viewstore import ViewStore
 
 
 @dataclass(slots=True)
@@ -34,6 +39,34 @@ def worker_snapshot(path: str, offset: int) -> EmbeddedSnapshot:
     if opened.snapshot is None or opened.snapshot.offset != offset:
         opened.snapshot = opened.store.snapshot(opened.store.position(offset))
     return opened.snapshot
+
+
+def worker_views(path: str, views: str) -> ViewStore:
+    """The view tables of the store at `path`; or those of a scratch store beside it, whose folder is `views`."""
+    store = worker_store(path)
+    if str(store.views.path) == views:
+        return store.view_tables
+    known = _scratch.get(os.getpid())
+    if known is None or known[0] != views:
+        if known is not None:
+            known[1].views.close()
+        known = _scratch[os.getpid()] = views, _Scratch(Path(views))
+    return known[1].view_tables
+
+
+class _Scratch:
+    """As much of a scratch store as it takes to read its view tables."""
+
+    def __init__(self, path: Path) -> None:
+        self.naming = threading.RLock()
+        self.views = Environment(
+            path, read_only=True, sync=False, metasync=False, map_size=MAP_SIZE, short_writes=False
+        )
+        self.view_tables = ViewStore(cast("EmbeddedStore", self))
+
+
+_scratch: dict[int, tuple[str, _Scratch]] = {}
+"""By process, the scratch store that was read last: each is read by the tasks of one computation."""
 
 
 def _open(path: str) -> _Opened:

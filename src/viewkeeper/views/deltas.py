@@ -80,4 +80,7 @@ def weighted(pairs: Iterable[Pair], columns: tuple[int, ...], *, repeats: bool =
 
 def same(left: Row, right: Row) -> bool:
     """Whether two rows are the same to the bit: -0.0 is not 0.0, and 1 is not 1.0 or true."""
-    return left is right or (left == right and repr(left) == repr(right))
+    if left is right:
+        return True
+    # A NaN is not even equal to itself.
+    return (left == right or any(cell != cell for cell in left)) and repr(left) == repr(right)
