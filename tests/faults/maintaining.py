@@ -27,6 +27,8 @@ VIEWS = (
     "CREATE VIEW Sizes AS SELECT c, COUNT(*) AS many FROM Totals GROUP BY c",
     "CREATE INDEX ByN ON T (n DESC) INCLUDE (g)",
     "CREATE VIEW Kinds AS SELECT DISTINCT g FROM T WHERE n % 3 > 0",
+    "CREATE VIEW Pairs AS SELECT a.g, COUNT(*) AS c, MAX(b.n) AS high FROM T a JOIN T b ON a.n = b.n GROUP BY a.g",
+    "CREATE VIEW Alone AS SELECT a.id, t.c FROM T a LEFT JOIN Totals t ON a.g = t.g AND t.low < a.n",
 )
 
 

@@ -12,6 +12,7 @@ import viewkeeper as vk
 from viewkeeper.errors import Outrun
 from viewkeeper.execute.groupstate import decode_state, encode_state
 from viewkeeper.model.types import Kind, Row, Type
+from viewkeeper.pipeline.comparing import apart
 from viewkeeper.pipeline.stored import StoredTable, stored_tables
 from viewkeeper.store import groups
 from viewkeeper.store.embedded import EmbeddedStore
@@ -55,6 +56,24 @@ VIEWS = {
         CREATE MATERIALIZED VIEW V AS SELECT n, COUNT(*) AS shops, MAX(shop) AS last FROM
         (SELECT shop, COUNT(*) AS n, MIN(amount) AS low FROM Sales GROUP BY shop) AS s GROUP BY n
     """,
+    "join": """
+        CREATE MATERIALIZED VIEW V AS SELECT a.shop, COUNT(*) AS n, SUM(b.amount) AS s, MAX(b.weight) AS w
+        FROM Sales a JOIN Sales b ON a.item = b.item WHERE a.amount > 2 GROUP BY a.shop
+    """,
+    "partners": """
+        CREATE MATERIALIZED VIEW V AS SELECT a.id, b.id AS other FROM Sales a FULL JOIN Sales b
+        ON a.shop = b.shop AND a.amount < b.amount
+    """,
+    "joined groups": """
+        CREATE MATERIALIZED VIEW V AS SELECT a.id, s.n FROM Sales a LEFT JOIN
+        (SELECT shop, COUNT(*) AS n FROM Sales GROUP BY shop) AS s ON a.shop = s.shop
+    """,
+    "anti": """
+        CREATE MATERIALIZED VIEW V AS SELECT id, item FROM Sales a WHERE NOT EXISTS
+        (SELECT 1 FROM Sales b WHERE b.shop = a.shop AND b.id > a.id)
+    """,
+    "union": "CREATE MATERIALIZED VIEW V AS SELECT shop, amount FROM Sales UNION ALL SELECT item, amount FROM Sales",
+    "join index": "CREATE JOIN INDEX V ON Sales (shop) INCLUDE (amount), Sales (item) INCLUDE (amount)",
 }
 BELOW = "CREATE MATERIALIZED VIEW Below AS SELECT shop, COUNT(*) AS n, MAX(amount) AS top FROM Sales GROUP BY shop"
 ABOVE = {
@@ -144,15 +163,24 @@ class Damage:
                 txn.put(self.key, self.after, db=db)
 
 
+def kept_tables(store: EmbeddedStore, name: str = "V") -> list[StoredTable]:
+    """The tables of a view, each once: both sides of a self-join may share one."""
+    one = bound_view(store, name)
+    with store.view_tables.reading(one.view.objects) as reading:
+        return apart(stored_tables(one), reading)
+
+
 def damages(store: EmbeddedStore, name: str = "V") -> Iterator[Damage]:
     """Each column of a row changed, each part of a state, a row removed, a row added, bytes that say nothing."""
-    one = bound_view(store, name)
     stored = contents(store, name)
-    for table in stored_tables(one):
+    for table in kept_tables(store, name):
         rows = sorted(stored[table.number].items())
         key, value = rows[len(rows) // 2]
         row = table.codec.decode(value)
         for number, column in enumerate(table.codec.table.columns):
+            if table.compared is not None and number not in table.compared:
+                # Room for a column that another view may use of a shared join index.
+                continue
             if table.stage is not None and number == len(row) - 1:
                 for what, state in _states(table, row[-1]):
                     yield Damage(f"{what} of {table.name}", table, key, value, table.codec.encode((*row[:-1], state)))

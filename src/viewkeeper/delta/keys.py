@@ -10,8 +10,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import assert_never
 
-from viewkeeper.model.types import INT, Type
-from viewkeeper.plan.expr import Expr, Input, Literal, rewrite
+from viewkeeper.model.types import BIGINT, INT, Type
+from viewkeeper.plan.expr import Cast, Expr, Input, Literal, rewrite
+from viewkeeper.plan.expr import inputs as inputs_of
 from viewkeeper.plan.join import Equality, InnerJoin, PartnerJoin, PartnerKind, UnionAll, input_of, starts_of
 from viewkeeper.plan.relation import Aggregate, Distinct, Expand, Field, Filter, Project, Relation, Scan, Tokens
 
@@ -105,9 +106,11 @@ def _tokens(tokens: Tokens, key_of: KeyOf) -> Keyed:
 
 
 def _joined(join: InnerJoin | PartnerJoin, inputs: Sequence[Relation], key_of: KeyOf) -> Keyed:
-    """The keys of all inputs together."""
+    """The keys of all inputs together, but for those that follow from the others."""
     found = [keyed(input, key_of) for input in inputs]
     starts = starts_of(inputs)
+    for number in _told_by_others(join, [key for _, key in found], starts):
+        found[number] = inputs[number], ()
     places: list[int] = []
     extended = [below for below, _ in found]
     moved = starts_of(extended)
@@ -129,6 +132,36 @@ def _joined(join: InnerJoin | PartnerJoin, inputs: Sequence[Relation], key_of: K
     exprs = tuple(Input(place, fields[place].type) for place in order)
     project = Project(wide, exprs, tuple(fields[place].name for place in order))
     return project, tuple(order.index(place) for place in places)
+
+
+def _told_by_others(
+    join: InnerJoin | PartnerJoin, keys: Sequence[tuple[int, ...] | None], starts: Sequence[int]
+) -> list[int]:
+    """The inputs of which each row of the others meets at most one: equalities fix their whole keys.
+
+    Of a LEFT join that can be the right one, of a FULL one neither.
+    """
+    fixed: list[tuple[int, int, int]] = []
+    for pair in join.equalities:
+        for mine, theirs in (pair, pair[::-1]):
+            column = mine.arg if isinstance(mine, Cast) and mine.arg.type == INT and mine.type == BIGINT else mine
+            if isinstance(column, Input):
+                side = input_of(column.index, starts)
+                fixed.append((side, column.index - starts[side], input_of(next(inputs_of(theirs)), starts)))
+    dropped: list[int] = []
+    candidates = range(len(keys) - 1, -1, -1)
+    if isinstance(join, PartnerJoin):
+        candidates = range(1, 0, -1) if join.kind is PartnerKind.LEFT else range(0)
+    for number in candidates:
+        known = {other for other in range(len(keys)) if other != number and other not in dropped}
+        for _ in keys:
+            for side, key in enumerate(keys):
+                columns = {column for of, column, by in fixed if of == side and by in known}
+                if key is not None and columns.issuperset(key):
+                    known.add(side)
+        if len(known) == len(keys):
+            dropped.append(number)
+    return dropped
 
 
 def _over(

@@ -14,7 +14,7 @@ from viewkeeper.delta.deltaplan import AggregateSink, Changes, DeltaPlan
 from viewkeeper.delta.joinplan import InnerSource, ManySource, PartnerSource, UnionSource, plans_below
 from viewkeeper.delta.program import Program
 from viewkeeper.delta.tables import PlanTables, SourceTables
-from viewkeeper.execute.changetable import ChangeTable, Weighted, reduce_rows
+from viewkeeper.execute.changetable import ChangeTable, Weighted, net_rows, reduce_rows
 from viewkeeper.execute.encodedrows import with_weight
 from viewkeeper.execute.epochs import Clock, EpochRunner, values_of
 from viewkeeper.execute.fold import Folded, fold
@@ -22,7 +22,7 @@ from viewkeeper.execute.innerjoin import InnerRunner
 from viewkeeper.execute.partnerjoin import PartnerRunner
 from viewkeeper.execute.rows.linear import Pipe
 from viewkeeper.execute.storedstate import StageRunner, StoredState
-from viewkeeper.model.types import Row
+from viewkeeper.model.types import Kind, Row
 from viewkeeper.store.viewstore import ObjectChanges, ViewReading
 
 
@@ -156,7 +156,9 @@ class Source:
     """A join or a union, over the plans below it."""
 
     def __init__(self, source: ManySource, tables: SourceTables) -> None:
-        self._below = [Chain(*pair) for pair in zip(plans_below(source), tables.below, strict=True)]
+        plans = plans_below(source)
+        self._below = [Chain(*pair) for pair in zip(plans, tables.below, strict=True)]
+        self._doubles = [any(type.kind is Kind.DOUBLE for type in plan.types) for plan in plans]
         self.join: InnerRunner | PartnerRunner | None = None
         match source:
             case InnerSource():
@@ -182,6 +184,8 @@ class Source:
         below = [chain.run([next(given) for _ in range(chain.leaves)], reading, changes) for chain in self._below]
         if self.join is None:
             return [row for rows in below for row in rows]
+        # A row that changed many times meets its partners twice, not twice as many times.
+        below = [net_rows(rows, has_doubles=doubles) for rows, doubles in zip(below, self._doubles, strict=True)]
         if isinstance(self.join, InnerRunner):
             return self.join.run(below, reading, changes.objects)
         made, errors = self.join.run(below, reading, changes.objects)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -76,6 +76,21 @@ def reduce_rows(sink: AggregateSink, rows: Iterable[Weighted]) -> ChangeTable:
                     cell = normal_double(cell)
                 values[key, cell] = values.get((key, cell), 0) + weight
     return table
+
+
+def net_rows(rows: Sequence[Weighted], *, has_doubles: bool) -> list[Weighted]:
+    """Weighted rows with what cancels out left out, each different one once.
+
+    >>> net_rows([(("a",), -1), (("b",), 1), (("b",), -1), (("c",), 1)], has_doubles=False)
+    [(('a',), -1), (('c',), 1)]
+    """
+    net: dict[Any, tuple[Row, int]] = {}
+    for row, weight in rows:
+        # As texts 0.0 and -0.0 differ, and NaN is the same as NaN.
+        key = repr(row) if has_doubles else row
+        known = net.get(key)
+        net[key] = (row, weight if known is None else known[1] + weight)
+    return [(row, weight) for row, weight in net.values() if weight]
 
 
 _NAN = float("nan")

@@ -11,7 +11,7 @@ what the view takes, twice.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from viewkeeper.errors import StoreDamaged, UnknownTable
@@ -41,6 +41,7 @@ class Copy:
 
     state: GroupState
     counters: ObjectState
+    tables: list[StoredTable]
     rows: dict[int, Spool]
 
 
@@ -91,13 +92,14 @@ class Comparing:
         """The rows as they are stored now; ViewNotReady if the view is not whole."""
         rows: dict[int, Spool] = {}
         with self._store.view_tables.reading(one.view.objects) as reading:
-            for table in stored_tables(one):
+            tables = apart(stored_tables(one), reading)
+            for table in tables:
                 rows[table.number] = Spool(self._folder / f"{table.number}.rows")
                 try:
                     rows[table.number].extend(self._items(reading, table))
                 finally:
                     rows[table.number].close()
-            copied = Copy(reading.group(one.view.id), reading.object(one.view.id), rows)
+            copied = Copy(reading.group(one.view.id), reading.object(one.view.id), tables, rows)
         total = sum(spool.count for spool in rows.values())
         self._progress("copied", total, total)
         return copied
@@ -131,7 +133,7 @@ class Comparing:
         tables: list[Differences] = []
         done, total = 0, sum(spool.count for spool in copied.rows.values())
         with self._scratch.view_tables.reading(one.view.objects) as expected:
-            for table in stored_tables(one):
+            for table in copied.tables:
                 stored = copied.rows[table.number]
                 tell = None if found is None else found(table)
                 states = states_of(one.program) if table.is_view and table.near else None
@@ -156,6 +158,18 @@ class Comparing:
             )
         )
         return Compared(one, copied.state, tables, copied.counters.errors, off)
+
+
+def apart(tables: list[StoredTable], reading: ViewReading) -> list[StoredTable]:
+    """Tables of a view, each slot once: a self-join keeps one index for both of its sides."""
+    found: dict[int, StoredTable] = {}
+    for table in tables:
+        slot = reading.object(table.number).slot
+        known = found.get(slot)
+        if known is not None and known.compared is not None and table.compared is not None:
+            table = replace(known, compared=known.compared | table.compared)  # noqa: PLW2901
+        found[slot] = table
+    return list(found.values())
 
 
 def find_bound(store: EmbeddedStore, view: View) -> tuple[BoundViews, BoundView]:

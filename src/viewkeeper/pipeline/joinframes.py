@@ -33,12 +33,16 @@ from viewkeeper.execute.spark.expr import Translation
 from viewkeeper.execute.spark.pool import WEIGHT, source_column
 from viewkeeper.execute.spark.sharing import Sharing
 from viewkeeper.model.arrow import from_cells
-from viewkeeper.model.types import Type
+from viewkeeper.model.types import Kind, Type
 from viewkeeper.pipeline.indexframe import look_up, scan_frame
 from viewkeeper.pipeline.joincost import BROADCAST_ROWS, Way, choose
 from viewkeeper.pipeline.partnertasks import PartnerTasks
 from viewkeeper.store.embedded import EmbeddedStore
 from viewkeeper.store.viewstore import ObjectChanges, ViewReading
+
+
+NETTED_ROWS = 100_000
+"""Rows of a side's delta up to which it is netted before it is joined."""
 
 
 class NotOnSpark(Exception):
@@ -161,7 +165,13 @@ class JoinFrames:
 
     def _below(self, source: ManySource, tables: PlanTables) -> Framed | None:
         assert tables.source is not None
-        return self.source(source, tables.source)
+        found = self.source(source, tables.source)
+        if found is None:
+            return None
+        # What is above reads it several times: for its terms and for each of its indexes.
+        held = found.frame.persist()
+        self.kept.held.append(held)
+        return Framed(held, found.rows)
 
     def _linear(self, found: Framed, source: Changes | ManySource, linear: Sequence[Linear]) -> Framed:
         """What linear steps make of rows."""
@@ -200,7 +210,9 @@ class JoinFrames:
     # Inner joins
 
     def _inner(self, source: InnerSource, tables: SourceTables) -> Framed | None:
-        sides = [self._side(side, below) for side, below in zip(source.sides, tables.below, strict=True)]
+        sides = [
+            _netted(self._side(side, below), side) for side, below in zip(source.sides, tables.below, strict=True)
+        ]
         for index, table in zip(source.indexes, tables.indexes, strict=True):
             self._keep(source.sides[index.side], index, table, sides[index.side])
         changed = [place for place, side in enumerate(sides) if side is not None]
@@ -335,6 +347,24 @@ def _met(met: DataFrame, given: Sequence[str], side: Side, place: int, prefix: s
     numbers = {number: column for column, number in enumerate(numbers_of(side))}
     columns = [sf.col(f"{prefix}r{column}").alias(_name(place, number)) for number, column in numbers.items()]
     return met.select(*kept, *columns, (sf.col(WEIGHT) * sf.col(f"{prefix}w")).alias(WEIGHT))
+
+
+def _netted(found: Framed | None, side: Side) -> Framed | None:
+    """The delta of a side with what cancels out left out, if it is small: a row that changed many times would meet all
+    its partners as many times. A large one is not worth the shuffle."""
+    if found is None or found.rows > NETTED_ROWS:
+        return found
+    numbers = dict(zip(numbers_of(side), side.types, strict=True))
+    # Doubles by their texts: grouping would make one zero of two.
+    groups = [
+        sf.col(source_column(number)).cast("string").alias(f"g{number}")
+        if type.kind is Kind.DOUBLE
+        else sf.col(source_column(number)).alias(f"g{number}")
+        for number, type in numbers.items()
+    ]
+    kept = [sf.first(source_column(number)).alias(source_column(number)) for number in numbers]
+    netted = found.frame.groupBy(*groups).agg(*kept, sf.sum(WEIGHT).alias(WEIGHT)).where(sf.col(WEIGHT) != 0)
+    return Framed(netted.select(*map(source_column, numbers), WEIGHT), found.rows)
 
 
 def _as_partner(frame: DataFrame, index: Index, side: Side) -> DataFrame:

@@ -30,6 +30,8 @@ from viewkeeper.views.settle import settle_views
 
 BATCH_CHANGES = 1_000_000
 """Changes of the log that one batch takes in at most, but for the last transaction: what bounds its memory."""
+ROWS_BATCH = 100_000
+"""The same where a view joins one that moves with it: its row before and after are known only in this process."""
 SMALL_WORK = 40_000
 """Changes times views up to which a batch is computed in this process: below, starting a Spark job costs more."""
 LONG_BATCH = 10_000
@@ -170,13 +172,20 @@ class Maintainer:
         """Move what is due as far as one batch goes; whether anything moved."""
         moved = done.groups
         for lower, groups in self._due(bound, head, outside).items():
-            upper = min(head, self.store.boundary(lower, self._batch_changes))
+            upper = min(head, self.store.boundary(lower, self._most_changes(bound, groups)))
             reached = self._by_reach(bound, groups, upper) if outside else {upper: groups}
             for reach, together in reached.items():
                 if reach > lower:
                     done.left = done.left or reach < head
                     self._move(bound, lower, together, reach, done)
         return done.groups > moved
+
+    def _most_changes(self, bound: BoundViews, groups: Mapping[int, GroupState]) -> int:
+        """How many changes a batch of these groups may take in: fewer, if some of it is left to the row executor."""
+        views = [one for state in groups.values() for one in bound.of(state.objects)]
+        moving = {one.view.id for one in views}
+        by_rows = any(one.is_joined and not one.sources.isdisjoint(moving) for one in views)
+        return min(self._batch_changes, ROWS_BATCH) if by_rows else self._batch_changes
 
     def _due(self, bound: BoundViews, head: int, outside: bool) -> dict[int, dict[int, GroupState]]:
         """Groups behind the head, by watermark; with `outside` those that read views of other groups, else the rest."""
