@@ -84,7 +84,7 @@ class Database:
         from viewkeeper.sql.bind import bind, check_params
         from viewkeeper.sql.parse import Parsed, parse
         from viewkeeper.sql.sources import finder
-        from viewkeeper.sql.statements import Select
+        from viewkeeper.sql.statements import JoinSelect, Select
 
         parsed = parse(sql)
         check_params(parsed, params)
@@ -93,7 +93,7 @@ class Database:
         def run(one: Parsed) -> Outcome | Rows:
             catalog = self._store.catalog()
             statement = bind(one, finder(catalog), params)
-            if not isinstance(statement, Select):
+            if not isinstance(statement, Select | JoinSelect):
                 self._check_writable()
             return run_statement(self._store, catalog, statement)
 

@@ -54,7 +54,7 @@ class Catalog:
                     name=statement.name,
                     columns=statement.visible,
                     key=(),
-                    is_view=True,
+                    kind=str(statement.kind),
                     order=statement.key,
                     approximate=statement.approximate,
                 )

@@ -19,9 +19,9 @@ from viewkeeper.sql.sources import Source, source_of
 from viewkeeper.sql.statements import KeyRange, Select
 
 COLUMNS = (*(Column(name=name, type=INT) for name in "xyz"), Column(name="n", type=STRING))
-BY_YX = Source(id=7, name="v", columns=COLUMNS, key=(1, 0), is_view=True)
-DESCENDING = Source(id=7, name="v", columns=COLUMNS, key=(), is_view=True, order=((1, True), (0, False)))
-UNORDERED = Source(id=7, name="v", columns=COLUMNS, key=(), is_view=True)
+BY_YX = Source(id=7, name="v", columns=COLUMNS, key=(1, 0), kind="view")
+DESCENDING = Source(id=7, name="v", columns=COLUMNS, key=(), kind="view", order=((1, True), (0, False)))
+UNORDERED = Source(id=7, name="v", columns=COLUMNS, key=(), kind="view")
 
 
 def select(text: str, source: Source, params: Any = None) -> Select:
@@ -73,7 +73,7 @@ def test_null_is_asked_for_by_name() -> None:
 
 def test_a_key_column_that_is_never_null_is_not_tested_for_it() -> None:
     columns = (Column(name="x", type=INT, nullable=False), *COLUMNS[1:])
-    source = Source(id=7, name="v", columns=columns, key=(0,), is_view=True)
+    source = Source(id=7, name="v", columns=columns, key=(0,), kind="view")
     assert ranges("x > 1", source) == (KeyRange(prefix=(), lower=1, lower_inclusive=False),)
     with pytest.raises(Unsupported, match="IS in WHERE"):
         ranges("x IS NULL", source)
@@ -125,7 +125,7 @@ def test_an_unknown_column_is_named_with_the_view() -> None:
 def test_a_table_is_a_source_too() -> None:
     columns = (Column(name="a", type=INT, nullable=False), Column(name="b", type=DOUBLE, nullable=False))
     table = Table(name="t", columns=columns, primary_key=("b", "a"), id=5)
-    assert source_of(table) == Source(id=5, name="t", columns=columns, key=(1, 0), is_view=False)
+    assert source_of(table) == Source(id=5, name="t", columns=columns, key=(1, 0), kind="table")
     assert source_of(BY_YX) is BY_YX
 
 
@@ -176,7 +176,7 @@ def test_ranges_find_the_rows_that_the_condition_is_true_for_in_stored_order(
     condition: tuple[str, Any], down: tuple[bool, bool, bool]
 ) -> None:
     text, holds = condition
-    source = Source(id=7, name="v", columns=COLUMNS, key=(), is_view=True, order=tuple(enumerate(down)))
+    source = Source(id=7, name="v", columns=COLUMNS, key=(), kind="view", order=tuple(enumerate(down)))
     found = select("SELECT * FROM v" + (f" WHERE {text}" if text else ""), source).where
     codec = KeyCodec(range(3), [INT] * 3, down)
     stored = sorted(product(VALUES, repeat=3), key=codec.encode_key)

@@ -209,8 +209,18 @@ class TestRefused:
         before = store_of(db).catalog().views
         with pytest.raises(ViewsDepend) as refused:
             db.execute("CREATE OR REPLACE VIEW Low AS SELECT id, n FROM T")
-        assert refused.value.message == 'view "Low" cannot be replaced: Middle, Beside would no longer hold'
+        # Top stands on Middle.
+        assert refused.value.message == 'view "Low" cannot be replaced: Middle, Top, Beside would no longer hold'
+        assert refused.value.detail.startswith('Middle: column "g" is not in "Low"')
         assert store_of(db).catalog().views == before
+
+    def test_it_names_all_while_replacements_of_them_are_filled(self, db: vk.Database) -> None:
+        db.execute(f"CREATE OR REPLACE {OTHER_LOW}")
+        db.execute("CREATE VIEW Fresh AS SELECT many FROM Top")
+        db.execute("CREATE VIEW Ids AS SELECT id FROM Low")
+        with pytest.raises(ViewsDepend) as refused:
+            db.execute("CREATE OR REPLACE VIEW Low AS SELECT id, n FROM T")
+        assert refused.value.message == 'view "Low" cannot be replaced: Middle, Top, Fresh would no longer hold'
 
     def test_a_view_that_would_read_itself_is_refused(self, db: vk.Database) -> None:
         with pytest.raises(BadDefinition, match="Low"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from viewkeeper.model.layout import Layout
@@ -64,3 +65,26 @@ class View:
 
     def __str__(self) -> str:
         return self.text
+
+
+def with_article(kind: str) -> str:
+    """The kind of a table or view as a sentence names one of it.
+
+    >>> with_article("index"), with_article("join index")
+    ('an index', 'a join index')
+    """
+    return f"{'an' if kind[0] in 'aeiou' else 'a'} {kind}"
+
+
+def named_by_kind(views: Iterable[View]) -> str:
+    """The names of views in the order of the alphabet, behind what they are: views a, b and index c; each name once."""
+    found: dict[str, set[str]] = {}
+    for view in views:
+        found.setdefault(view.kind, set()).add(view.name)
+    return " and ".join(
+        f"{kind if len(names) == 1 else _PLURAL[kind]} {', '.join(sorted(names))}"
+        for kind, names in sorted(found.items(), reverse=True)
+    )
+
+
+_PLURAL = {"view": "views", "index": "indexes", "join index": "join indexes"}

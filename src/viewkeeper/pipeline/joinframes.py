@@ -40,7 +40,6 @@ from viewkeeper.pipeline.partnertasks import PartnerTasks
 from viewkeeper.store.embedded import EmbeddedStore
 from viewkeeper.store.viewstore import ObjectChanges, ViewReading
 
-
 NETTED_ROWS = 100_000
 """Rows of a side's delta up to which it is netted before it is joined."""
 

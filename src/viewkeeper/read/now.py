@@ -12,7 +12,7 @@ from viewkeeper.read.query import bind_query, parse_query
 from viewkeeper.read.rows import ReadMeta, Rows
 from viewkeeper.read.viewat import ViewAt
 from viewkeeper.read.viewkeys import view_interval, view_key
-from viewkeeper.sql.statements import Select
+from viewkeeper.sql.statements import JoinSelect, Select
 from viewkeeper.store.interface import Catalog, Store
 
 
@@ -75,14 +75,19 @@ def scan_of_view(at: ViewAt, catalog: Catalog, view: View, interval: Any, limit:
 
 
 def query_now(store: Store, sql: str, params: dict[str, Any], asked: Asked = ANY) -> Rows:
-    """The rows of one SELECT by key."""
+    """The rows of one SELECT."""
     parsed = parse_query(sql, params)
     catalog = store.catalog()
     return select_now(store, catalog, bind_query(parsed, catalog, params), asked)
 
 
-def select_now(store: Store, catalog: Catalog, statement: Select, asked: Asked = ANY) -> Rows:
+def select_now(store: Store, catalog: Catalog, statement: Select | JoinSelect, asked: Asked = ANY) -> Rows:
     """The rows of a SELECT that was bound to this catalog."""
+    if isinstance(statement, JoinSelect):
+        # What joins rows in memory takes as long to import as everything else together.
+        from viewkeeper.read.joined import select_joined
+
+        return select_joined(store, catalog, statement, lambda view: _view_now(store, catalog, view, asked))
     found = catalog.find(statement.table)
     if isinstance(found, View):
         return select_of_view(_view_now(store, catalog, found, asked), catalog, found, statement)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from viewkeeper.errors import Unsupported
-from viewkeeper.sql.statements import Select
+from viewkeeper.sql.statements import JoinSelect, Select
 from viewkeeper.store.interface import Catalog
 
 if TYPE_CHECKING:
@@ -24,12 +24,12 @@ def parse_query(sql: str, params: dict[str, Any]) -> Parsed:
     return parsed[0]
 
 
-def bind_query(parsed: Parsed, catalog: Catalog, params: dict[str, Any]) -> Select:
-    """What a query asks of a table or view; Unsupported if it is no SELECT."""
+def bind_query(parsed: Parsed, catalog: Catalog, params: dict[str, Any]) -> Select | JoinSelect:
+    """What a query asks of tables and views; Unsupported if it is no SELECT."""
     from viewkeeper.sql.bind import bind
     from viewkeeper.sql.sources import finder
 
     statement = bind(parsed, finder(catalog), params)
-    if not isinstance(statement, Select):
+    if not isinstance(statement, Select | JoinSelect):
         raise Unsupported("a query is a SELECT", hint="Use db.execute for statements that change something.")
     return statement

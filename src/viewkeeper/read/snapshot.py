@@ -20,6 +20,7 @@ from viewkeeper.read.query import bind_query, parse_query
 from viewkeeper.read.rows import ReadMeta, Rows
 from viewkeeper.read.viewat import ViewAt
 from viewkeeper.read.viewkeys import view_interval, view_key
+from viewkeeper.sql.statements import JoinSelect
 from viewkeeper.store.groups import GroupState
 from viewkeeper.store.interface import Catalog, Snapshot, Store
 
@@ -93,6 +94,10 @@ class SnapshotReader:
         parsed = parse_query(sql, params)
         catalog = self._store.catalog()
         statement = bind_query(parsed, catalog, params)
+        if isinstance(statement, JoinSelect):
+            from viewkeeper.read.joined import select_joined
+
+            return select_joined(self._store, catalog, statement, lambda view: self._view_at(catalog, view))
         found = catalog.find(statement.table)
         if isinstance(found, View):
             return select_of_view(self._view_at(catalog, found), catalog, found, statement)

@@ -48,6 +48,11 @@ def bind(parsed: Parsed, find: Callable[[str], Table | Source], params: Params) 
         tree = parsed.tree
         if not isinstance(tree, TableTree):
             return _bind_object(parsed, tree, find)
+        if isinstance(tree, SelectTree):
+            from viewkeeper.sql.bind_joins import bind_joins, is_joined
+
+            if is_joined(tree):
+                return bind_joins(parsed, tree, find, values)
         memo.target = _target(parsed, tree)
     table = find(memo.target)
     compiled = memo.compiled

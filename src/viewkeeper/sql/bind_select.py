@@ -29,7 +29,7 @@ def compile_select(parsed: Parsed, tree: SelectTree, table: Table | Source) -> C
     where = query.args.get("where")
     condition = compile_where(where.this if where is not None else None, scope)
     descending = is_descending(query.args.get("order"), columns, condition.fixed, scope)
-    limit = _limit(query.args.get("limit"), scope)
+    limit = compile_limit(query.args.get("limit"), parsed)
     name, ranges = table.name, condition.ranges
 
     def fill(values: Values) -> Select:
@@ -82,15 +82,16 @@ def _is_star(node: exp.Expr, scope: Scope) -> bool:
     return True
 
 
-def _limit(node: exp.Expr | None, scope: Scope) -> Callable[[Values], int] | None:
+def compile_limit(node: exp.Expr | None, parsed: Parsed) -> Callable[[Values], int] | None:
+    """What gives the number of LIMIT, a constant or a parameter; None if there is no LIMIT."""
     if node is None:
         return None
     count = bare(node.expression)
     if isinstance(count, exp.Placeholder):
-        return _limit_parameter(scope.parsed.parameters[count.meta["start"]])
+        return _limit_parameter(parsed.parameters[count.meta["start"]])
     if not (isinstance(count, exp.Literal) and not count.is_string and count.this.isdigit() and len(count.this) < 19):
-        start = start_of(count, start_of(node, scope.parsed.start))
-        raise syntax_error(scope.parsed.source, start, "expected a whole number or a parameter behind LIMIT")
+        start = start_of(count, start_of(node, parsed.start))
+        raise syntax_error(parsed.source, start, "expected a whole number or a parameter behind LIMIT")
     number = int(count.this)
     return lambda _: number
 

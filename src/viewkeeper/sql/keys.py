@@ -18,6 +18,7 @@ from viewkeeper.model.values import accept
 from viewkeeper.sql.constants import compile_value, is_value
 from viewkeeper.sql.constructs import bare, construct, start_of
 from viewkeeper.sql.key_tests import Choice, ColumnTests, KeyCondition, Operand, order_of
+from viewkeeper.sql.names import written
 from viewkeeper.sql.params import Values
 from viewkeeper.sql.place import syntax_error
 from viewkeeper.sql.scope import Scope
@@ -29,7 +30,6 @@ _FLIPPED: dict[type[exp.Expr], type[exp.Expr]] = {
     exp.GT: exp.LT,
     exp.GTE: exp.LTE,
 }
-_KEY_OF = {"table": "primary key", "view": "key"}
 _ELSE = "anything else would read every row"
 _SINGLE = (str, bytes, bytearray, memoryview, Mapping)
 _ALLOWED = "WHERE takes =, IN, <, <=, >, >= and BETWEEN on key columns, joined by AND."
@@ -180,10 +180,11 @@ def _column(side: exp.Expr, node: exp.Expr, gathered: dict[int, _Gathered], scop
     number = scope.column_id(side)
     column = scope.table.columns[number]
     if number not in scope.table.key_ids:
+        key = "primary key" if scope.kind == "table" else "key"
         raise scope.refuse(
             side,
-            f'a condition on column "{column.name}", which is not in the {_KEY_OF[scope.kind]},',
-            detail=f'{scope.kind.title()} "{scope.table.name}" is found by its key, {scope.key}; {_ELSE}.',
+            f'a condition on column "{column.name}", which is not in the {key},',
+            detail=f'{scope.kind.capitalize()} "{scope.table.name}" is found by its key, {scope.key}; {_ELSE}.',
             hint=f"Write conditions on {scope.key}, or read the rows and filter them."
             if scope.order
             else "Read the rows and filter them.",
@@ -261,10 +262,11 @@ def _list_parameter(node: exp.Expr, column: Column, scope: Scope, *, alone: bool
 def _gap(gathered: dict[int, _Gathered], before: Column, behind_range: bool, scope: Scope) -> Unsupported:
     number = next(number for number in scope.table.key_ids if number in gathered)
     name = scope.table.columns[number].name
+    first = written(before.name)
     why = f'behind a range of "{before.name}"' if behind_range else f'without one on "{before.name}"'
     return scope.refuse(
         gathered[number].node,
         f'a condition on key column "{name}" {why}',
         detail=f"Keys are ordered by {scope.key}: the rows asked for do not lie side by side.",
-        hint=f"Write {before.name} = … or {before.name} IN (…), or leave out the condition on {name}.",
+        hint=f"Write {first} = … or {first} IN (…), or leave out the condition on {written(name)}.",
     )

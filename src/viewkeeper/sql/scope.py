@@ -9,6 +9,7 @@ from sqlglot import exp
 from viewkeeper.errors import Unsupported
 from viewkeeper.model.schema import Table
 from viewkeeper.sql.constructs import start_of
+from viewkeeper.sql.names import written
 from viewkeeper.sql.parse import Parsed
 from viewkeeper.sql.place import unsupported
 from viewkeeper.sql.sources import Source
@@ -33,7 +34,7 @@ class Scope:
                 node,
                 f'the qualifier "{node.table}"',
                 detail=f'The statement is about "{self.qualifier}" alone.',
-                hint=f"Write {self.qualifier}.{node.name} or {node.name}.",
+                hint=f"Write {written(self.qualifier)}.{written(node.name)} or {written(node.name)}.",
             )
         return self.table.column_id(node.name)
 

@@ -14,7 +14,6 @@ ONE_TABLE = "A SELECT reads one table by its key."
 _KEYSET = "Remember the last key that was read, and ask for the keys behind it: WHERE key > :last."
 _CLAUSES = {
     "with_": ("WITH", "Run the queries one after the other."),
-    "joins": ("JOIN", "Read one table, then the other by the keys that were found, with IN (:list)."),
     "laterals": ("LATERAL", "Read one table at a time."),
     "group": ("GROUP BY", "Read the rows and group them in your program."),
     "having": ("HAVING", "Read the rows and group them in your program."),
@@ -42,7 +41,7 @@ def select_target(parsed: Parsed, tree: SelectTree) -> str:
     if not isinstance(query, exp.Select):
         raise refuse_clause(parsed, tree, query, construct(query), "Read one table at a time.")
     _check_clauses(parsed, tree, query, {"expressions", "from_", "where", "order", "limit"})
-    _check_limit(parsed, tree, query.args.get("limit"))
+    check_limit(parsed, tree, query.args.get("limit"))
     source = query.args.get("from_")
     if source is None:
         raise refuse_clause(parsed, tree, query, "SELECT without FROM", "Name a table: SELECT … FROM t.")
@@ -66,7 +65,8 @@ def _check_clauses(parsed: Parsed, tree: SelectTree, node: exp.Expr, allowed: se
             raise refuse_clause(parsed, tree, where, name, hint)
 
 
-def _check_limit(parsed: Parsed, tree: SelectTree, limit: exp.Expr | None) -> None:
+def check_limit(parsed: Parsed, tree: SelectTree, limit: exp.Expr | None) -> None:
+    """Unsupported for a LIMIT that is more than a number, and for FETCH."""
     if isinstance(limit, exp.Limit):
         if limit.args.get("limit_options") or limit.expressions or isinstance(limit.expression, exp.Var):
             raise refuse_clause(parsed, tree, limit, "LIMIT with more than a number", "Write LIMIT and a number.")

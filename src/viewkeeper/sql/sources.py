@@ -19,14 +19,14 @@ class Source:
     `key` are the ids of the columns that make a row unique, in order; empty if the visible columns do not. `order` is
     how the rows are stored, as far as visible columns say it: column ids and whether they descend. A view may be
     ordered by columns that are not unique, or may be NULL; without `order`, it is `key`, ascending. `approximate` are
-    the columns that depend on the order of additions: sums of DOUBLE.
+    the columns that depend on the order of additions: sums of DOUBLE. `kind` is "table", or that of a view.
     """
 
     id: int
     name: str
     columns: tuple[Column, ...]
     key: tuple[int, ...]
-    is_view: bool
+    kind: str
     order: tuple[tuple[int, bool], ...] | None = None
     approximate: frozenset[int] = frozenset()
 
@@ -44,8 +44,8 @@ class Source:
         return tuple(self.columns[number].name for number in self.key_ids)
 
     @property
-    def kind(self) -> str:
-        return "view" if self.is_view else "table"
+    def is_view(self) -> bool:
+        return self.kind != "table"
 
     def column_id(self, name: str) -> int:
         """The id of a column, compared without case; UnknownColumn if there is none."""
@@ -65,14 +65,14 @@ def source_of(found: Table | View | Source) -> Source:
         case Source():
             return found
         case Table():
-            return Source(id=found.id, name=found.name, columns=found.columns, key=found.key_ids, is_view=False)
+            return Source(id=found.id, name=found.name, columns=found.columns, key=found.key_ids, kind="table")
         case View():
             return Source(
                 id=found.id,
                 name=found.name,
                 columns=found.columns,
                 key=found.key,
-                is_view=True,
+                kind=found.kind,
                 order=found.order,
                 approximate=frozenset(found.approximate),
             )

@@ -18,11 +18,13 @@ __all__ = [
     "DropTable",
     "DropView",
     "Insert",
+    "JoinSelect",
     "KeyRange",
     "Maintain",
     "Mode",
     "Retain",
     "Select",
+    "Sorting",
     "Statement",
     "TableStatement",
     "Update",
@@ -109,6 +111,30 @@ class Select:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Sorting:
+    """A column of the answer, by its place, that rows are sorted by."""
+
+    column: int
+    descending: bool
+    nulls_first: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JoinSelect:
+    """Rows of several tables and views, joined; which index has them is not decided yet.
+
+    The fields of `plan` begin with `columns`. The rows are sorted by `order`, the first column of it first, and cut at
+    `limit`. `place` is where the join stands in the text, for errors.
+    """
+
+    plan: Relation
+    columns: tuple[Column, ...]
+    order: tuple[Sorting, ...]
+    limit: int | None
+    place: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Retain:
     """Epochs that began more than `retain_ms` ago leave the view.
 
@@ -164,6 +190,6 @@ class AlterView:
     maintain: Maintain
 
 
-TableStatement = CreateTable | AddColumn | DropTable | Insert | Update | Delete | Select
+TableStatement = CreateTable | AddColumn | DropTable | Insert | Update | Delete | Select | JoinSelect
 ViewStatement = CreateView | DropView | AlterView
 Statement = TableStatement | ViewStatement

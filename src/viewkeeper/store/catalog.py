@@ -28,7 +28,7 @@ import msgspec
 from viewkeeper.errors import Conflict, StoreDamaged, TableExists, UnknownTable, ViewsDepend, WrongType
 from viewkeeper.model.rowcodec import RowCodec
 from viewkeeper.model.schema import Table
-from viewkeeper.model.view import View
+from viewkeeper.model.view import View, named_by_kind, with_article
 from viewkeeper.store.environment import Database, Txn
 from viewkeeper.store.log import Tail
 
@@ -112,10 +112,11 @@ class Catalog:
         return found
 
     def _unknown(self, name: str) -> UnknownTable:
-        if self.view(name) is not None:
+        found = self.view(name)
+        if found is not None:
             return UnknownTable(
-                f'"{name}" is a view, not a table',
-                detail="A view is kept equal to its definition: it follows what is written to its sources.",
+                f'"{name}" is {with_article(found.kind)}, not a table',
+                detail="It is kept equal to its definition: it follows what is written to its sources.",
                 hint="Write to the tables that it reads.",
             )
         tables = ", ".join(sorted(table.name for table in self.tables.values())) or "none"
@@ -210,8 +211,11 @@ def add_table(txn: Txn, db: Database, catalog: Catalog, table: Table) -> tuple[T
         raise TableExists(
             f'table "{table.name}" exists already', hint="Drop it first, or write CREATE TABLE IF NOT EXISTS."
         )
-    if catalog.view(table.name) is not None:
-        raise TableExists(f'there is a view with the name "{table.name}"', hint="Choose another name.")
+    taken = catalog.view(table.name)
+    if taken is not None:
+        raise TableExists(
+            f'there is {with_article(taken.kind)} with the name "{table.name}"', hint="Choose another name."
+        )
     number = take_ids(txn, db, 1)
     created = replace(table, id=number)
     free = [slot for slot, _ in _listed(txn, db, b"f")]
@@ -233,17 +237,29 @@ def store_views(txn: Txn, db: Database, catalog: Catalog, views: Sequence[View])
     """Record views that have their ids. Conflict if what one reads has gone, or its name was taken, meanwhile."""
     known = {*catalog.tables, *catalog.views, *(view.id for view in views)}
     for view in views:
-        if view.replaces is None and catalog.view(view.name) is not None and catalog.view(view.name) != view:
-            raise TableExists(
-                f'view "{view.name}" exists already',
-                hint="Write CREATE OR REPLACE, or CREATE … IF NOT EXISTS, or drop it first.",
-            )
+        found = catalog.view(view.name)
+        if view.replaces is None and found is not None and found != view:
+            raise _taken(found, view)
         if view.name.lower() in catalog.names:
             raise TableExists(f'there is a table with the name "{view.name}"', hint="Choose another name.")
         if not known.issuperset(view.sources) or (view.replaces is not None and view.replaces not in catalog.views):
-            raise Conflict(f'what view "{view.name}" reads was dropped meanwhile', hint="Run the statement again.")
+            raise Conflict(
+                f'what {view.kind} "{view.name}" reads was dropped meanwhile', hint="Run the statement again."
+            )
         txn.put(b"v" + _half.pack(view.id), msgspec.msgpack.encode(view), db=db)
     touch(txn, db)
+
+
+def _taken(found: View, view: View) -> TableExists:
+    if found.kind != view.kind:
+        return TableExists(
+            f'there is {with_article(found.kind)} with the name "{found.name}"',
+            hint="Choose another name, or drop it first.",
+        )
+    return TableExists(
+        f'{found.kind} "{found.name}" exists already',
+        hint="Write CREATE OR REPLACE, or CREATE … IF NOT EXISTS, or drop it first.",
+    )
 
 
 def remove_views(txn: Txn, db: Database, numbers: Iterable[int]) -> None:
@@ -259,11 +275,12 @@ def store_table(txn: Txn, db: Database, table: Table, slot: int) -> None:
 
 def remove_table(txn: Txn, db: Database, catalog: Catalog, table: Table) -> None:
     """Forget a table at once; its rows are removed later, piece by piece. ViewsDepend if a view reads it."""
-    above = sorted({view.name for view in catalog.dependents([table.id])})
+    above = catalog.dependents([table.id])
     if above:
+        words = dict.fromkeys("DROP VIEW" if view.kind == "view" else "DROP INDEX" for view in above)
         raise ViewsDepend(
-            f'table "{table.name}" is read by {"view" if len(above) == 1 else "views"} {", ".join(above)}',
-            hint="Drop them first, with DROP VIEW.",
+            f'table "{table.name}" is read by {named_by_kind(above)}',
+            hint=f"Drop them first, with {' and '.join(sorted(words, reverse=True))}.",
         )
     txn.delete(b"t" + _half.pack(table.id), db=db)
     txn.put(b"g" + _half.pack(catalog.slots[table.id]), _half.pack(table.id), db=db)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from viewkeeper.errors import Conflict, ViewsDepend
-from viewkeeper.model.view import View
+from viewkeeper.model.view import View, named_by_kind
 from viewkeeper.store import catalog as catalogs
 from viewkeeper.store import groups
 from viewkeeper.store.catalog import Catalog
@@ -47,7 +47,8 @@ class ViewCatalog:
     def drop(self, catalog: Catalog, view: View, *, cascade: bool) -> list[View]:
         """Forget a view, with `cascade` also those above it; what was dropped, the lowest first.
 
-        ViewsDepend if there are some above it and no `cascade`. What replaces any of them goes too.
+        ViewsDepend if there are some above it and no `cascade`. What replaces any of them goes too. The hint is left to
+        the caller, who knows how names are written.
         """
 
         def change(txn: Txn, current: Catalog) -> list[View]:
@@ -134,12 +135,9 @@ def _with_dependents(catalog: Catalog, view: View, cascade: bool) -> list[View]:
     replacing = [other for other in catalog.views.values() if other.replaces in numbers]
     above = catalog.dependents(other.id for other in replacing)
     gone += {other.id: other for other in (*replacing, *above) if other.id not in numbers}.values()
-    shown = sorted({other.name for other in gone[1:] if other.replaces is None})
+    shown = [other for other in gone[1:] if other.replaces is None]
     if shown and not cascade:
-        raise ViewsDepend(
-            f'{view.kind} "{view.name}" is read by {"view" if len(shown) == 1 else "views"} {", ".join(shown)}',
-            hint=f"Drop them first, or write DROP VIEW {view.name} CASCADE.",
-        )
+        raise ViewsDepend(f'{view.kind} "{view.name}" is read by {named_by_kind(shown)}')
     return gone
 
 

@@ -215,7 +215,7 @@ def above_replaced(catalog: Catalog, replaced: View) -> tuple[list[Again], list[
 def rebound(catalog: Catalog, again: Sequence[Again], new: View, take: Callable[[int], int]) -> list[View]:
     """Views that stand on one that is to be replaced, bound over `new` and over each other.
 
-    ViewsDepend, with the names of all that cannot be, if one cannot.
+    ViewsDepend, with the names of all that cannot be and of what stands on these, if one cannot.
     """
     moved = replacements(catalog)
     known = replace(catalog, views={**catalog.views, new.id: new})
@@ -228,14 +228,21 @@ def rebound(catalog: Catalog, again: Sequence[Again], new: View, take: Callable[
     move(moved.get(new.replaces) if new.replaces is not None else None, new.replaces, new)
     made: list[View] = []
     broken: list[str] = []
+    lost: set[int | None] = set()
     reason = ""
     for definition, replaces in again:
+        if not lost.isdisjoint(definition.sources):
+            # It would bind over what is there now, which goes when its replacement cannot be.
+            broken.append(definition.name)
+            lost |= {definition.id, replaces}
+            continue
         sources = tuple(moved[number].id if number in moved else number for number in definition.sources)
         try:
             statement = bind_text(definition.text, finder(known, sources))
             view = new_view(statement, known, take, replaces=replaces)
         except ViewkeeperError as error:
             broken.append(definition.name)
+            lost |= {definition.id, replaces}
             reason = reason or f"{definition.name}: {error.message}."
             continue
         known = replace(known, views={**known.views, view.id: view})
@@ -243,7 +250,7 @@ def rebound(catalog: Catalog, again: Sequence[Again], new: View, take: Callable[
         made.append(view)
     if broken:
         raise ViewsDepend(
-            f'view "{new.name}" cannot be replaced: {", ".join(broken)} would no longer hold',
+            f'{new.kind} "{new.name}" cannot be replaced: {", ".join(broken)} would no longer hold',
             detail=reason,
             hint="Keep the columns that they read, or drop them first.",
         )

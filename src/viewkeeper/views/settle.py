@@ -35,7 +35,7 @@ def merge_groups(store: Store, bound: BoundViews) -> bool:
         links += [(objects[other].group, objects[latest].group) for other in others]
         shared |= {other: latest for other in others if objects[other].slot != objects[latest].slot}
     done = False
-    for group in _clusters(links):
+    for group in _connected(links):
         known = {number: states[number] for number in group}
         here = {mine: other for mine, other in shared.items() if objects[mine].group in group}
         if (len(known) > 1 or here) and _stand_together(known):
@@ -49,15 +49,15 @@ def _stand_together(known: dict[int, GroupState]) -> bool:
     )
 
 
-def _clusters(links: list[tuple[int, int]]) -> Iterator[set[int]]:
-    """The connected sets of a graph."""
-    cluster: dict[int, set[int]] = {}
+def _connected(links: list[tuple[int, int]]) -> Iterator[set[int]]:
+    """The groups that links connect, directly or through others, as sets."""
+    reached: dict[int, set[int]] = {}
     for left, right in links:
-        joined = cluster.get(left, {left}) | cluster.get(right, {right})
+        joined = reached.get(left, {left}) | reached.get(right, {right})
         for member in joined:
-            cluster[member] = joined
+            reached[member] = joined
     seen: set[int] = set()
-    for member, members in cluster.items():
+    for member, members in reached.items():
         if member not in seen:
             seen |= members
             yield members

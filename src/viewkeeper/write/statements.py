@@ -22,6 +22,7 @@ from viewkeeper.sql.statements import (
     DropTable,
     DropView,
     Insert,
+    JoinSelect,
     KeyRange,
     Select,
     Statement,
@@ -67,7 +68,7 @@ def run_statement(store: Store, catalog: Catalog, statement: Statement) -> Outco
             return _update(store, catalog, statement)
         case Delete():
             return _delete(store, catalog, statement)
-        case Select():
+        case Select() | JoinSelect():
             return select_now(store, catalog, statement)
         case CreateView() | DropView() | AlterView():
             # Programs of views take as long to import as everything else together.

@@ -10,9 +10,19 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import assert_never
 
-from viewkeeper.errors import BadDefinition, NotRetained, Outrun, UnknownTable, Unsupported, ViewkeeperError
-from viewkeeper.model.view import View
+from viewkeeper.errors import (
+    BadDefinition,
+    NotRetained,
+    Outrun,
+    TableExists,
+    UnknownTable,
+    Unsupported,
+    ViewkeeperError,
+    ViewsDepend,
+)
+from viewkeeper.model.view import View, with_article
 from viewkeeper.sql.maintain import Mode
+from viewkeeper.sql.names import written
 from viewkeeper.sql.sources import finder
 from viewkeeper.sql.statements import AlterView, CreateView, DropView, ViewStatement
 from viewkeeper.store.interface import Catalog, Store
@@ -52,6 +62,8 @@ def create_view(store: Store, catalog: Catalog, statement: CreateView) -> None:
     if existing is not None and statement.if_not_exists:
         return
     replaced = existing if statement.or_replace else None
+    if replaced is not None:
+        _check_kind(replaced, statement)
     statement = _over_newest(catalog, statement)
 
     def take(count: int) -> int:
@@ -91,12 +103,21 @@ def _over_newest(catalog: Catalog, statement: CreateView) -> CreateView:
 
 
 def _check_mode(statement: CreateView) -> None:
-    mode = statement.maintain.mode
+    mode, kind = statement.maintain.mode, statement.kind
     if mode not in KEPT:
         raise Unsupported(
             f"MAINTAIN {statement.maintain} is not kept yet",
-            detail=f'View "{statement.name}" asks for it, and views follow through a maintainer so far.',
-            hint="Write MAINTAIN DEFERRED, or leave it out: a maintainer then keeps the view within its trigger.",
+            detail=f'{kind.capitalize()} "{statement.name}" asks for it, and views follow through a maintainer so far.',
+            hint=f"Write MAINTAIN DEFERRED, or leave it out: a maintainer then keeps the {kind} within its trigger.",
+        )
+
+
+def _check_kind(replaced: View, statement: CreateView) -> None:
+    if replaced.kind != str(statement.kind):
+        raise TableExists(
+            f'"{replaced.name}" is {with_article(replaced.kind)}, not {with_article(statement.kind)}',
+            detail="OR REPLACE puts something of the same kind in its place.",
+            hint=f"Write {_statement('DROP', replaced)} first, or choose another name.",
         )
 
 
@@ -105,9 +126,9 @@ def _check_cycle(catalog: Catalog, statement: CreateView, replaced: list[View]) 
     inside = sorted(catalog.views[number].name for number in statement.sources if number in numbers)
     if inside:
         raise BadDefinition(
-            f'view "{statement.name}" would read itself',
+            f'{statement.kind} "{statement.name}" would read itself',
             detail=f"It reads {', '.join(inside)}, which stands on it.",
-            hint="Give the new view another name.",
+            hint=f"Give the new {statement.kind} another name.",
         )
 
 
@@ -138,7 +159,16 @@ def drop_view(store: Store, catalog: Catalog, statement: DropView) -> None:
         if statement.if_exists and found is None:
             return
         raise _not_there(catalog, statement, found)
-    store.view_catalog.drop(catalog, found, cascade=statement.cascade)
+    try:
+        store.view_catalog.drop(catalog, found, cascade=statement.cascade)
+    except ViewsDepend as error:
+        hint = f"Drop them first, or write {_statement('DROP', found)} CASCADE."
+        raise ViewsDepend(error.message, detail=error.detail, hint=hint) from None
+
+
+def _statement(verb: str, view: View) -> str:
+    """The beginning of a statement about a view of any kind; a join index is an index there."""
+    return f"{verb} {'VIEW' if view.kind == 'view' else 'INDEX'} {written(view.name)}"
 
 
 def _is_a(found: View, statement: DropView | AlterView) -> bool:
@@ -148,17 +178,18 @@ def _is_a(found: View, statement: DropView | AlterView) -> bool:
 
 def _not_there(catalog: Catalog, statement: DropView | AlterView, found: View | None) -> UnknownTable:
     if found is not None:
-        word = "VIEW" if found.kind == "view" else "INDEX"
-        article = "an" if found.kind == "index" else "a"
-        other = "an" if str(statement.kind) == "index" else "a"
+        if isinstance(statement, DropView):
+            instead = _statement("DROP", found) + " CASCADE" * statement.cascade
+        else:
+            instead = f"{_statement('ALTER', found)} SET MAINTAIN {statement.maintain}"
         return UnknownTable(
-            f'"{found.name}" is {article} {found.kind}, not {other} {statement.kind}',
-            hint=f"Write {word} {found.name}.",
+            f'"{found.name}" is {with_article(found.kind)}, not {with_article(statement.kind)}',
+            hint=f"Write {instead}.",
         )
     table = catalog.names.get(statement.name.lower())
     if table is not None:
-        hint = f"Write DROP TABLE {table.name}." if isinstance(statement, DropView) else "Tables have no mode."
-        return UnknownTable(f'"{table.name}" is a table, not a {statement.kind}', hint=hint)
+        hint = f"Write DROP TABLE {written(table.name)}." if isinstance(statement, DropView) else "Tables have no mode."
+        return UnknownTable(f'"{table.name}" is a table, not {with_article(statement.kind)}', hint=hint)
     known = sorted({view.name for view in catalog.view_names.values() if _is_a(view, statement)})
     detail = f"There {'is' if len(known) == 1 else 'are'} {', '.join(known)}." if known else "There is none."
     return UnknownTable(f'{statement.kind} "{statement.name}" does not exist', detail=detail)
@@ -172,5 +203,5 @@ def alter_view(catalog: Catalog, statement: AlterView) -> None:
     if statement.maintain.mode not in KEPT:
         raise Unsupported(
             f"MAINTAIN {statement.maintain} is not kept yet",
-            hint="MAINTAIN DEFERRED is: a maintainer keeps the view within its trigger.",
+            hint=f"MAINTAIN DEFERRED is: a maintainer keeps the {found.kind} within its trigger.",
         )

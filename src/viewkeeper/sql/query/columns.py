@@ -17,6 +17,7 @@ from viewkeeper.plan.expr import Expr, Input, inputs, rewrite
 from viewkeeper.sql.names import written
 from viewkeeper.sql.query import refused_joins
 from viewkeeper.sql.query.context import Context
+from viewkeeper.sql.query.out_of_sight import out_of_sight
 
 HIDDEN = ""
 """The name of a field that no text can name, such as a grouping id of a sub-query."""
@@ -95,6 +96,11 @@ class Columns:
     def input(self, place: int) -> Input:
         return Input(place, self.column(place).type)
 
+    def text(self, place: int) -> str:
+        """A field as a text names it, with its source where there are several."""
+        source, column = self.fields[place]
+        return _alone(source, column, place).text if self.is_joined else written(column.name)
+
     def is_approximate(self, place: int) -> bool:
         return self.column(place).approximate
 
@@ -148,9 +154,8 @@ class Columns:
         found = self._named(node)
         if len(found) > 1:
             shown = f"{node.table}.{node.name}" if node.table else node.name
-            raise context.bad(
-                node, f'column "{shown}" is in several sources', hint="Write the source and a dot in front of it."
-            )
+            hint = f"Write {' or '.join(one.text for one in found)}."
+            raise context.bad(node, f'column "{shown}" is in several sources', hint=hint)
         if not found:
             return None
         if not node.table and self.is_joined:
@@ -194,18 +199,28 @@ class Columns:
             if around._named(node):
                 return context.refusal(node, refusal)
         if node.table and not self.has_source(node.table):
-            return context.refuse(
+            return out_of_sight(node, self.sources, context) or context.refuse(
                 node,
                 f'the qualifier "{node.table}"',
                 detail=f"The query reads {self._shown_sources()}, and a sub-query sees nothing outside of it.",
-                hint="Write the name of the column alone.",
+                hint=self._other_source(node.name),
             )
-        names = (column.name for _, column in self.fields[self._first :] if column.name != HIDDEN)
+        own = [field for field in self.fields[self._first :] if field[1].name != HIDDEN]
+        names = (f"{source}.{column.name}" if self.is_joined else column.name for source, column in own)
         return UnknownColumn(
             f'column "{shown}" is not in {self._shown_sources()}, {context.at(node)}',
             detail=f"The columns are {', '.join(names)}.",
             hint=hint,
         )
+
+    def _other_source(self, name: str) -> str:
+        """What to write in place of a column whose source is not there."""
+        if not self.is_joined:
+            return "Write the name of the column alone."
+        places = [place for place in range(self._first, self.width) if _same(self.column(place).name, name)]
+        if places:
+            return f"Write {' or '.join(map(self.text, places))}."
+        return f"Write {' or '.join(map(written, self.sources))} in front of the dot."
 
     def _shown_sources(self) -> str:
         return " and ".join(f'"{name}"' for name in self.sources) or "the sub-query"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
@@ -13,7 +14,9 @@ from viewkeeper.plan.failing import can_fail
 from viewkeeper.plan.relation import Filter, Relation
 from viewkeeper.sql.constructs import bare
 from viewkeeper.sql.query.columns import moved
-from viewkeeper.sql.query.expressions import Expressions
+
+if TYPE_CHECKING:
+    from viewkeeper.sql.query.expressions import Expressions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -46,6 +46,10 @@ class Context:
     def at(self, node: exp.Expr) -> str:
         return at(self.parsed.source, self.start(node))
 
+    def is_comma(self, node: exp.Join) -> bool:
+        """Whether a join is written as a comma."""
+        return self.parsed.source[self.start(node) :][:1] == ","
+
     def refuse(self, node: exp.Expr, construct: str, *, detail: str, hint: str) -> Unsupported:
         return unsupported(self.parsed.source, self.start(node), construct, detail=detail, hint=hint)
 

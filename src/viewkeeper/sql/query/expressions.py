@@ -20,6 +20,7 @@ from viewkeeper.sql.query.grouping import Grouping, grouping_call
 from viewkeeper.sql.query.literals import literal
 from viewkeeper.sql.query.misplaced import is_exists, is_in_query, misplaced, not_in
 from viewkeeper.sql.query.operators import bind_operator
+from viewkeeper.sql.query.scalar import scalar
 from viewkeeper.sql.query.spellings import AGGREGATES
 
 
@@ -219,12 +220,9 @@ class Expressions:
             case exp.Placeholder():
                 return self.context.refusal(node, refused.PARAMETER)
             case exp.Query():
-                return self.context.refusal(node, refused.CORRELATED if self._is_correlated(node) else refused.SUBQUERY)
+                return scalar(node, self._columns, self.context)
         known = refused.EXPRESSIONS.get(type(node))
         if known is None and isinstance(node, exp.Func) and node.sql_name() in refused.FUNCTIONS:
             return self.context.refusal(node, refused.FUNCTIONS[node.sql_name()], construct(node))
         refusal = known or refused.OTHER
         return self.context.refusal(node, refusal, f"{refusal.name or construct(node)} in {self._clause}")
-
-    def _is_correlated(self, query: exp.Expr) -> bool:
-        return any(column.table and self._columns.has_source(column.table) for column in query.find_all(exp.Column))

@@ -16,7 +16,7 @@ from viewkeeper.sql.query import refused, refused_joins
 from viewkeeper.sql.query.cluster import Cluster
 from viewkeeper.sql.query.columns import Columns, RowColumn
 from viewkeeper.sql.query.context import Context
-from viewkeeper.sql.query.joins import beside, check_kind, is_comma, join
+from viewkeeper.sql.query.joins import beside, check_kind, join
 from viewkeeper.sql.query.refused import Refusal
 from viewkeeper.sql.query.rows import Bound, Rows
 from viewkeeper.sql.sources import Source, source_of
@@ -64,7 +64,7 @@ def _joined(first: exp.Expr, joins: list[exp.Join], inner: SubQueries, *, is_alo
     for node in joins:
         check_kind(node, context)
         right = _joined(node.this, _joins(node.this), inner, is_alone=False)
-        if is_comma(node, context):
+        if context.is_comma(node):
             groups.append(right)
         else:
             groups[-1] = join(groups[-1], right, node, context)

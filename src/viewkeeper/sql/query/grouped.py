@@ -173,12 +173,13 @@ class GroupedSelect:
     def _not_grouped(self, index: int, node: exp.Expr, clause: Expressions) -> Exception:
         if index >= self._rows.width:
             return self._context.bad(node, "WINDOW is not in GROUP BY by itself", hint="Add it to GROUP BY.")
-        name = self._rows.columns.column(index).name
+        columns = self._rows.columns
+        shown = columns.text(index)
         return self._context.bad(
             clause.seen.get(index, node),
-            f'column "{name}" is neither grouped nor aggregated',
+            f'column "{columns.column(index).name}" is neither grouped nor aggregated',
             detail="A group of rows may have many values of it.",
-            hint=f"Add {name} to GROUP BY, or write MIN({name}) or MAX({name}).",
+            hint=f"Add {shown} to GROUP BY, or write MIN({shown}) or MAX({shown}).",
         )
 
     def _column(self, item: Item, expr: Expr, approximate: bool, group_count: int) -> RowColumn:

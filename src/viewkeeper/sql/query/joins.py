@@ -10,6 +10,7 @@ from sqlglot import exp
 from viewkeeper.plan.expr import Expr, Input, rewrite
 from viewkeeper.plan.join import PartnerKind
 from viewkeeper.plan.relation import Project, Relation
+from viewkeeper.sql.names import written
 from viewkeeper.sql.query import refused, refused_joins
 from viewkeeper.sql.query.cluster import Cluster, Partner
 from viewkeeper.sql.query.columns import Columns
@@ -22,10 +23,6 @@ from viewkeeper.sql.query.using import Using, bind_using, using_columns
 _OUTER = {"LEFT": PartnerKind.LEFT, "RIGHT": PartnerKind.LEFT, "FULL": PartnerKind.FULL}
 _SHOWS_LEFT = {"SEMI": PartnerKind.SEMI, "ANTI": PartnerKind.ANTI}
 _PARTS = frozenset({"this", "side", "kind", "on", "using"})
-
-
-def is_comma(node: exp.Join, context: Context) -> bool:
-    return context.parsed.source[context.start(node) :][:1] == ","
 
 
 def check_kind(node: exp.Join, context: Context) -> None:
@@ -114,5 +111,5 @@ def _check_names(left: Columns, right: Columns, node: exp.Expr, context: Context
                 node,
                 f'two sources are called "{name}"',
                 detail="A column is read by the name of its source.",
-                hint=f"Write AS and another name behind one of them, as in {name} AS other.",
+                hint=f"Write AS and another name behind one of them, as in {written(name)} AS other.",
             )

@@ -207,6 +207,11 @@ CORRELATED = Refusal(
     hint="Put it into FROM, grouped by the columns that it compares: "
     "LEFT JOIN (SELECT col, MAX(x) AS m FROM t GROUP BY col) AS t ON t.col = outer.col.",
 )
+CORRELATED_ROW = Refusal(
+    name=CORRELATED.name,
+    detail=CORRELATED.detail,
+    hint="Put it into FROM: LEFT JOIN (SELECT col, x FROM t) AS t ON t.col = outer.col, and t.x here.",
+)
 NO_GROUP = Refusal(
     name="GROUP BY of nothing",
     detail="All rows would be in one group.",

@@ -72,6 +72,9 @@ def _one(node: exp.Column, columns: Columns, context: Context) -> Alone:
     found = columns.alone_as(node.name)
     if len(found) == 1:
         return found[0]
-    # Raises what says which of the two it is: none, or several.
+    if found:
+        hint = f"Write ON in place of USING, with {' or '.join(one.text for one in found)}."
+        raise context.bad(node, f'column "{node.name}" is in several sources', hint=hint)
+    # Raises what says that there is none.
     columns.find(node, context)
     raise AssertionError(node.name)
