@@ -26,7 +26,7 @@ from viewkeeper.execute.encodedrows import RowEncoder
 from viewkeeper.execute.spark.chunk import Chunk, Ref
 from viewkeeper.model.arrow import to_cells
 from viewkeeper.model.rowcodec import RowCodec
-from viewkeeper.model.types import Cell, Row, Type
+from viewkeeper.model.types import Cell, Kind, Row, Type
 
 _AT_LEAST_ZERO = pc.ScalarAggregateOptions(min_count=0)
 
@@ -114,34 +114,55 @@ class IndexSink:
     types: tuple[Type, ...]
     table: IndexTable
 
-    def handed(self, table: pa.Table) -> pa.Table:
-        """What goes before what comes, so that the last word on a key is the last one; each in the order of keys."""
-        sides = [table.filter(pc.less(table["m0"], 0)), table.filter(pc.greater(table["m0"], 0))]
-        return pa.concat_tables([side.sort_by("k0") for side in sides])
-
     def reduce(self, chunk: Chunk) -> pa.Table:
-        refs, types = (*self.keys, *self.columns), (*self.key_types, *self.types)
-        arrays = [chunk.with_one_nan(ref, type) for ref, type in zip(refs, types, strict=True)]
+        """The columns as they are: they are netted, and encoded, when the task has seen all it can hold."""
+        refs, types = self._distinct()
+        arrays = [_bits(chunk.with_one_nan(ref, type)) for ref, type in zip(refs, types, strict=True)]
         weights = chunk.weights
-        known = [pc.is_valid(array) for array in arrays[: len(self.keys)] if array.null_count]
+        looked_up = [arrays[refs.index(ref)] for ref in self.keys]
+        known = [pc.is_valid(array) for array in looked_up if array.null_count]
         if known:
             mask = reduce(pc.and_, known)
             arrays = [array.filter(mask) for array in arrays]
             weights = weights.filter(mask)
-        cells = [to_cells(array, type) for array, type in zip(arrays, types, strict=True)]
-        stored: list[Iterable[Cell]] = [repeat(None, len(weights)) for _ in self.table.layout.columns]
-        for place, column in zip((*range(len(self.keys)), *self.table.places), cells, strict=True):
-            stored[place] = column
+        return _table(arrays, [weights])
+
+    def _distinct(self) -> tuple[list[Ref], list[Type]]:
+        """Where the columns are, each once: what a row is looked up by is mostly one of its columns."""
+        found = dict(zip((*self.keys, *self.columns), (*self.key_types, *self.types), strict=True))
+        return list(found), list(found.values())
+
+    def handed(self, table: pa.Table) -> pa.Table:
+        """Encoded keys and rows; what goes before what comes, so that the last word on a key is the last one.
+
+        Each in the order of keys."""
+        sides = [table.filter(pc.less(table["m0"], 0)), table.filter(pc.greater(table["m0"], 0))]
+        return pa.concat_tables([self._encoded(side).sort_by("k0") for side in sides])
+
+    def _encoded(self, table: pa.Table) -> pa.Table:
+        refs, types = self._distinct()
+        cells: dict[Ref, list[Cell]] = {}
+        for number, (ref, type) in enumerate(zip(refs, types, strict=True)):
+            column = table[f"k{number}"].combine_chunks()
+            cells[ref] = to_cells(column.view(pa.float64()) if type.kind is Kind.DOUBLE else column, type)
+        stored: list[Iterable[Cell]] = [repeat(None, len(table)) for _ in self.table.layout.columns]
+        for place, ref in zip((*range(len(self.keys)), *self.table.places), (*self.keys, *self.columns), strict=True):
+            stored[place] = cells[ref]
         codec = RowCodec(self.table.layout)
         if self.table.is_weighted:
-            stored[-1] = repeat(0, len(weights))
+            stored[-1] = repeat(0, len(table))
         rows = list(zip(*stored, strict=True))
         encoded = list(map(codec.encode, rows))
         if self.table.is_weighted:
             # The weight, being 0, takes one byte.
             encoded = [row[:-1] for row in encoded]
         keys = list(map(codec.key.encode, rows))
-        return summed(_table([pa.array(keys, pa.binary()), pa.array(encoded, pa.binary())], [weights]))
+        return _table([pa.array(keys, pa.binary()), pa.array(encoded, pa.binary())], [table["m0"]])
+
+
+def _bits(array: pa.Array) -> pa.Array:
+    """Doubles by their bits, so that 0.0 and -0.0 stay apart."""
+    return array.view(pa.int64()) if pa.types.is_floating(array.type) else array
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from viewkeeper.execute.rows.linear import Pipe
 from viewkeeper.execute.spark.chunk import Chunk, Piped
-from viewkeeper.execute.spark.sinks import Sink, merged
+from viewkeeper.execute.spark.sinks import IndexSink, Sink, merged, summed
 
 CHUNK_ROWS = 1 << 18
 """Rows that are reduced at once. Fewer cost more per row, more do not cost less."""
@@ -88,8 +88,12 @@ class Task:
             self._reduce()
         for number, tables in enumerate(self._tables):
             if tables:
-                self._ready.append((number, merged(tables)))
+                self._ready.append((number, self._whole(number, tables)))
             self._tables[number] = []
+
+    def _whole(self, number: int, tables: list[pa.Table]) -> pa.Table:
+        # Rows of an index hardly ever meet: adding them up chunk by chunk would be in vain.
+        return summed(pa.concat_tables(tables)) if isinstance(self._plan.sinks[number], IndexSink) else merged(tables)
 
     def ready(self) -> list[tuple[int, bytes]]:
         """The parts that are to go out now."""
@@ -114,8 +118,9 @@ class Task:
         tables = self._tables[number]
         if len(table):
             tables.append(table)
-        if len(tables) > 1 and sum(map(len, tables)) > MERGE_ROWS:
-            tables[:] = [merged(tables)]
+        most = HOLD_ROWS if isinstance(self._plan.sinks[number], IndexSink) else MERGE_ROWS
+        if len(tables) > 1 and sum(map(len, tables)) > most:
+            tables[:] = [summed(pa.concat_tables(tables))]
         if tables and len(tables[0]) > HOLD_ROWS:
             self._ready += ((number, held) for held in tables)
             tables.clear()
