@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from viewkeeper.pipeline.report import VerifyReport
     from viewkeeper.pipeline.session import Spark, SparkSource
     from viewkeeper.sql.define import Query
+    from viewkeeper.views.explained import ExplainedView
 
 
 def open(
@@ -107,7 +108,7 @@ class Database:
         query: Query | str,
         *,
         maintain: str | None = None,
-        key: Sequence[str] = (),
+        key: str | Sequence[str] = (),
         or_replace: bool = False,
     ) -> str:
         """Create a view from a definition made in Python (`vk.table`) or from a SELECT; the statement that did it.
@@ -121,6 +122,12 @@ class Database:
         text = create_text(name, query, maintain=maintain, key=key, or_replace=or_replace)
         self.execute(text)
         return text
+
+    def explain_view(self, name: str) -> ExplainedView:
+        """How a view is maintained: its plan, what it keeps for joins, how partners are found; str() is the report."""
+        from viewkeeper.views.explained import explain_view
+
+        return explain_view(self._store, name)
 
     def query(
         self,

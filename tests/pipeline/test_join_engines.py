@@ -19,7 +19,7 @@ from pyspark.sql import SparkSession
 import viewkeeper as vk
 from tests.views.joinschemas import loads, schemas, transactions
 from tests.views.jointexts import views
-from viewkeeper.pipeline import joincost
+from viewkeeper.execute import joincost
 from viewkeeper.pipeline.maintainer import Maintainer
 from viewkeeper.pipeline.session import SparkSource
 from viewkeeper.pipeline.verify import verify

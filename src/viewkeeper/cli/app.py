@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from viewkeeper.cli import changes, demo, load, maintain, query, repair, sql, status, verify
+from viewkeeper.cli import changes, demo, explain, load, maintain, query, repair, sql, status, verify
 from viewkeeper.cli.failing import Failing, reported
 
 app = typer.Typer(
@@ -47,6 +47,7 @@ for _command in (
     sql.sql,
     load.load,
     query.query,
+    explain.explain,
     changes.changes,
     maintain.maintain,
     status.status,

@@ -25,6 +25,7 @@ from viewkeeper.delta.tables import IndexTable, PlanTables, SourceTables
 from viewkeeper.execute.chain import Chain, ViewChanges
 from viewkeeper.execute.changetable import Weighted
 from viewkeeper.execute.epochs import Clock
+from viewkeeper.execute.joincost import BROADCAST_ROWS, Way, choose
 from viewkeeper.execute.joinindex import bulk_changes
 from viewkeeper.execute.spark.branches import branches
 from viewkeeper.execute.spark.bulk import Tasks, collect
@@ -35,7 +36,6 @@ from viewkeeper.execute.spark.sharing import Sharing
 from viewkeeper.model.arrow import from_cells
 from viewkeeper.model.types import Kind, Type
 from viewkeeper.pipeline.indexframe import look_up, scan_frame
-from viewkeeper.pipeline.joincost import BROADCAST_ROWS, Way, choose
 from viewkeeper.pipeline.partnertasks import PartnerTasks
 from viewkeeper.store.embedded import EmbeddedStore
 from viewkeeper.store.viewstore import ObjectChanges, ViewReading
@@ -209,9 +209,7 @@ class JoinFrames:
     # Inner joins
 
     def _inner(self, source: InnerSource, tables: SourceTables) -> Framed | None:
-        sides = [
-            _netted(self._side(side, below), side) for side, below in zip(source.sides, tables.below, strict=True)
-        ]
+        sides = [_netted(self._side(side, below), side) for side, below in zip(source.sides, tables.below, strict=True)]
         for index, table in zip(source.indexes, tables.indexes, strict=True):
             self._keep(source.sides[index.side], index, table, sides[index.side])
         changed = [place for place, side in enumerate(sides) if side is not None]
