@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-LOOK_UP = 14e-6
+LOOK_UP = 12e-6
 """Seconds of a core for one key."""
-SCAN = 1.6e-6
+SCAN = 1.8e-6
 """Seconds of a core for one row that is read and joined."""
 BROADCAST_ROWS = 200_000
 """Rows up to which an index is sent to all tasks instead of being shuffled."""

@@ -22,7 +22,7 @@ from viewkeeper.model.types import Kind, Row
 from viewkeeper.store.scan import Interval
 from viewkeeper.store.viewstore import ObjectChanges, ViewReading
 
-SLICE = 64
+SLICE = 4
 MOST_SLICE = 4096
 
 
@@ -106,7 +106,7 @@ class IndexRunner:
             if len(items) < count or (most is not None and len(found) >= most):
                 return found
             rest = Interval(items[-1][0] + b"\0", rest.upper)
-            count = min(count * 4, MOST_SLICE)
+            count = min(count * 8, MOST_SLICE)
 
     def _row(self, stored: Row) -> Weighted:
         weight: Any = stored[-1] if self.table.is_weighted else 1

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
 SLICE = 20_000
-LOOK_UPS = 64
+LOOK_UPS = 4
 
 arrow_udf: Any = vectorized.arrow_udf
 
@@ -140,7 +140,7 @@ def _look_up_task(
                 if len(items) < count:
                     return found
                 rest = Interval(items[-1][0] + b"\0", rest.upper)
-                count = min(4096, 4 * count)
+                count = min(4096, 8 * count)
 
         for batch in batches:
             arrays = [batch] if isinstance(batch, pa.Array) else list(batch)
