@@ -13,7 +13,9 @@ from viewkeeper.pipeline.stored import StoredTable
 from viewkeeper.pipeline.verify import verify
 from viewkeeper.store.embedded import EmbeddedStore
 
-PARTLY = [kind for kind in ALL if kind not in ("having", "global", "two aggregates")]
+JOINED = ("join", "partners", "joined groups", "anti", "union", "join index")
+WHOLE = ("having", "global", "two aggregates", *JOINED)
+PARTLY = [kind for kind in ALL if kind not in WHOLE]
 
 
 def touch(store: EmbeddedStore, table: StoredTable, key: bytes) -> Damage:
@@ -77,7 +79,7 @@ def test_lost_change_is_found(tmp_path: Path, kind: str) -> None:
         assert not verify(store, "V", since=since).ok
 
 
-@pytest.mark.parametrize("kind", ["having", "global", "two aggregates"])
+@pytest.mark.parametrize("kind", WHOLE)
 def test_view_of_which_no_part_can_be_told_is_compared_whole(tmp_path: Path, kind: str) -> None:
     with make_shop(tmp_path / "db", VIEWS[kind]) as db:
         store = store_of(db)
