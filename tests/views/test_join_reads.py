@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from pathlib import Path
 from typing import Any
 
@@ -61,3 +62,29 @@ def test_a_change_writes_at_most_two_entries_of_a_join_index(tmp_path: Path, col
         db.maintain()
         # A change of the feed is one entry: before, after, or both.
         assert len(list(db.changes("Both", since=since))) == entries
+
+
+def test_join_keys_may_be_longer_than_keys_of_the_store(tmp_path: Path) -> None:
+    """Around the length from which keys are digested, and with the same beginning."""
+    draw = random.Random(1)
+    keys = [*("x" * 600 + end for end in "abc"), *("x" * 490 + end for end in "ab"), "y" * 494, "y" * 495, "y" * 496]
+    with vk.open(tmp_path / "db", durability="os") as db:
+        db.execute("CREATE TABLE A (id INT PRIMARY KEY, k STRING)")
+        db.execute("CREATE TABLE B (id STRING PRIMARY KEY, k STRING, n INT)")
+        db.execute("CREATE VIEW V AS SELECT a.id, b.id AS other FROM A a LEFT JOIN B b ON a.k = b.k AND b.n <> a.id")
+        db.execute("CREATE VIEW W AS SELECT b.n, COUNT(*) AS c FROM A a JOIN B b ON a.k = b.k GROUP BY b.n")
+        db.execute("CREATE JOIN INDEX J ON A (k), B (k)")
+        for _ in range(4):
+            for _ in range(30):
+                db.put("A", {"id": draw.randrange(30), "k": draw.choice(keys)})
+                db.put(
+                    "B", {"id": draw.choice(keys) + draw.choice("uv"), "k": draw.choice(keys), "n": draw.randrange(5)}
+                )
+                db.delete("A", draw.randrange(90))
+            db.maintain()
+            assert all(db.verify(name).ok for name in "VWJ")
+        found = {key: [row["table"] for row in db.scan("J", prefix=(key,))] for key in keys}
+        for table in "AB":
+            for key in keys:
+                rows = [row for row in db.scan(table) if row["k"] == key]
+                assert found[key].count(table) == len(rows)

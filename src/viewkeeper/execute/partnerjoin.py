@@ -34,13 +34,14 @@ _weight = itemgetter(2)
 
 
 class PartnerRunner:
+    """One join by partner, compiled once and run batch by batch; `counted` are its tables of partners."""
+
     def __init__(self, source: PartnerSource, tables: SourceTables) -> None:
-        self._source = source
-        left, right = (IndexRunner(*pair) for pair in zip(source.indexes, tables.indexes, strict=True))
-        self.indexes = [left, right]
+        self.source = source
+        self.tables = tables
+        self.indexes = [IndexRunner(*pair) for pair in zip(source.indexes, tables.indexes, strict=True)]
         self.counted = [layout for layout in tables.partners if layout is not None]
-        self._tables = tables
-        self._matches = None if source.condition is None else compile_predicate(source.condition)
+        self.matches = None if source.condition is None else compile_predicate(source.condition)
 
     def run(
         self, deltas: Sequence[Sequence[Weighted]], reading: ViewReading, objects: dict[int, ObjectChanges]
@@ -51,18 +52,6 @@ class PartnerRunner:
         batch.right_changes()
         batch.store(objects)
         return batch.made, batch.errors
-
-    @property
-    def source(self) -> PartnerSource:
-        return self._source
-
-    @property
-    def matches(self) -> Callable[[Row, Failures], bool] | None:
-        return self._matches
-
-    @property
-    def tables(self) -> SourceTables:
-        return self._tables
 
 
 @dataclass(slots=True)

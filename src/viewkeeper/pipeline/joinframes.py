@@ -31,7 +31,7 @@ from viewkeeper.execute.spark.branches import branches
 from viewkeeper.execute.spark.bulk import Tasks, collect
 from viewkeeper.execute.spark.collect import Collected
 from viewkeeper.execute.spark.expr import Translation
-from viewkeeper.execute.spark.pool import WEIGHT, source_column
+from viewkeeper.execute.spark.pool import WEIGHT, SourceColumns, source_column
 from viewkeeper.execute.spark.sharing import Sharing
 from viewkeeper.model.arrow import from_cells
 from viewkeeper.model.types import Kind, Type
@@ -177,7 +177,7 @@ class JoinFrames:
         made = branches(source, linear)
         if made is None:
             raise NotOnSpark
-        inputs = _Numbered()
+        inputs = SourceColumns()
         if made.risks:
             sharing = Sharing()
             sharing.add_risks(made.risks)
@@ -308,13 +308,6 @@ class JoinFrames:
             self.kept.changes.objects[number] = changes
         self.kept.changes.errors += given.errors
         return Framed(given.frame, (left.rows if left else 0) + (right.rows if right else 0))
-
-
-class _Numbered:
-    """Columns by number."""
-
-    def __getitem__(self, number: int) -> Column:
-        return sf.col(source_column(number))
 
 
 class _Side:

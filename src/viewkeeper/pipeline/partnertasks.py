@@ -21,7 +21,7 @@ from viewkeeper.errors import TableDropped, ViewNotReady
 from viewkeeper.execute.changetable import Weighted
 from viewkeeper.execute.partnerjoin import PartnerRunner
 from viewkeeper.execute.spark.expr import Translation
-from viewkeeper.execute.spark.pool import WEIGHT, source_column
+from viewkeeper.execute.spark.pool import WEIGHT, SourceColumns, source_column
 from viewkeeper.model.arrow import arrow_type, from_cells, to_cells
 from viewkeeper.model.rowcodec import RowCodec
 from viewkeeper.model.types import Kind, Type
@@ -81,7 +81,7 @@ class PartnerTasks:
     def _tagged(self, place: int, frame: DataFrame) -> DataFrame:
         """The rows of one side: its key, which side it is, and the columns of both, those of the other NULL."""
         sides, index = self._source.sides, self._source.indexes[place]
-        inputs = _Columns()
+        inputs = SourceColumns()
         keys = [
             _one_zero(Translation(inputs).column(in_numbers(sides[place], expr)), expr.type).alias(f"k{number}")
             for number, expr in enumerate(index.key)
@@ -122,11 +122,6 @@ class PartnerTasks:
             after = zip(mine["key"].to_pylist(), mine["row"].to_pylist(), strict=True)
             objects[layout.id] = ObjectChanges(RowCodec(layout), {key: (None, row) for key, row in after})
         return objects
-
-
-class _Columns:
-    def __getitem__(self, number: int) -> Column:
-        return sf.col(source_column(number))
 
 
 def _one_zero(column: Column, type: Type) -> Column:

@@ -25,8 +25,8 @@ def source_column(column: int) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class _Inputs:
-    """Columns of the source by id."""
+class SourceColumns:
+    """Columns of a source frame by number."""
 
     def __getitem__(self, column: int) -> Column:
         return sf.col(source_column(column))
@@ -36,7 +36,7 @@ class ColumnPool:
     """Gives each expression a name, and Spark columns for all of them. Needs a session to be active."""
 
     def __init__(self) -> None:
-        self._translation = Translation(_Inputs())
+        self._translation = Translation(SourceColumns())
         self._names: dict[str, str] = {}
         self.columns: dict[str, Column] = {}
         self.types: dict[str, Type] = {}
