@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
-from hypothesis import given, note, settings
+from hypothesis import assume, given, note, settings
 from hypothesis import strategies as st
 
 from tests.oracle import evaluate
@@ -48,6 +48,9 @@ def tables(draw: st.DrawFn) -> Rows:
 
 
 def _in_sqlite(text: str, rows: Rows) -> Counter[tuple[Any, ...]]:
+    # SQLite 3.40 loses its way where it merges a UNION ALL that has a RIGHT or FULL join in it into the query around
+    # it: it forgets conditions, or finds an ON clause that references tables to its right.
+    assume("UNION" not in text or not ("RIGHT" in text or "FULL" in text))
     connection = sqlite3.connect(":memory:")
     try:
         for name in TABLES:
