@@ -24,6 +24,8 @@ from viewkeeper.pipeline.maintainer import Maintainer
 from viewkeeper.pipeline.session import SparkSource
 from viewkeeper.pipeline.verify import verify
 from viewkeeper.store.interface import WriteSet
+from viewkeeper.views.bound import bound_views
+from viewkeeper.views.fill import Filling
 
 TABLES = """
 CREATE TABLE E (id BIGINT PRIMARY KEY, p INT, s STRING, cost DECIMAL(10,2), w DOUBLE);
@@ -178,3 +180,24 @@ def commit(db: vk.Database, changes: Any) -> None:
         else:
             writes.remove(codec, key)
     store.commit(writes)
+
+
+def test_a_self_join_is_filled_once_however_many_steps_it_takes(
+    tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both of its sides hold the same rows, and are read one after the other."""
+    monkeypatch.setattr("viewkeeper.write.views.SMALL", -1)
+    monkeypatch.setattr("viewkeeper.pipeline.backfill.SMALL", -1)
+    monkeypatch.setattr("viewkeeper.pipeline.backfill.STORED_ROWS", 500)
+    with vk.open(tmp_path / "db", durability="os") as db:
+        db.execute("CREATE TABLE T (id INT PRIMARY KEY, k INT)")
+        db.load("T", [{"id": number, "k": number % 700} for number in range(2000)])
+        db.execute("CREATE VIEW V AS SELECT a.k, COUNT(*) AS n FROM T a JOIN T b ON a.k = b.k GROUP BY a.k")
+        maintainer = Maintainer(db._shared, SparkSource(spark), small_work=0)
+        bound = bound_views(db._shared)
+        (one,) = bound.views.values()
+        steps = maintainer._filler._steps(Filling(db._shared, bound, one, db._shared.offset(db.head())), 0)
+        assert len(steps) > 2
+        moved(maintainer)
+        many = Counter(number % 700 for number in range(2000))
+        assert {row["k"]: row["n"] for row in db.scan("V")} == {key: count**2 for key, count in many.items()}

@@ -146,23 +146,25 @@ def _run(
                 held.unpersist()
         made = [one.runner.first_changes([]) for one in views] if framed is None else stages.made(collected[-1])
         indexes = {
-            index.table.contents: index.changes(given, reading)
+            index.table.layout.id: index.changes(given, reading)
             for index, given in zip(frames.kept.indexes, collected, strict=False)
         }
         kept = frames.kept.changes
         for one, given in zip(views, made, strict=True):
-            objects_of_one = {**_indexes_of(one, indexes), **kept.objects}
+            objects_of_one = {**_indexes_of(one, first, indexes), **kept.objects}
             joined.firsts[one.view.id] = FirstChanges(given.changes, given.errors + kept.errors, objects_of_one)
             joined.ways[one.view.id] = ", ".join(dict.fromkeys(map(str, frames.kept.ways)))
 
 
-def _indexes_of(one: BoundView, made: Mapping[str, ObjectChanges]) -> dict[int, ObjectChanges]:
-    """The changes of a view's own join indexes, given those by contents."""
-    return {
-        table.layout.id: made[table.contents]
-        for _, table in indexes_of(one.program.plan, one.program.tables)
-        if table.contents in made
-    }
+def _indexes_of(one: BoundView, first: BoundView, made: Mapping[int, ObjectChanges]) -> dict[int, ObjectChanges]:
+    """The changes of a view's own join indexes, given those of a view whose join is the same.
+
+    By place, not by contents: both sides of a self-join hold the same, but a fill reads them one after the other.
+    """
+    own, theirs = (
+        [table.layout.id for _, table in indexes_of(view.program.plan, view.program.tables)] for view in (one, first)
+    )
+    return {mine: made[other] for mine, other in zip(own, theirs, strict=True) if other in made}
 
 
 def _shares(store: EmbeddedStore, lower: int, upper: int) -> dict[int, float]:
