@@ -14,6 +14,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+SMALL = "VIEWKEEPER_BENCH_SMALL"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figure:
@@ -77,12 +79,21 @@ def machine() -> str:
     )
 
 
+def sized(full: int, small: int) -> int:
+    """How much of something a benchmark has; with --small only so much that one sees it run."""
+    return small if os.environ.get(SMALL) else full
+
+
 def rate(number: float) -> str:
     return f"{number:,.0f}/s"
 
 
 def micros(seconds: float) -> str:
     return f"{seconds * 1e6:,.1f} µs"
+
+
+def millis(seconds: float) -> str:
+    return f"{seconds * 1e3:,.1f} ms"
 
 
 def note(text: str) -> None:

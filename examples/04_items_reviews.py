@@ -3,6 +3,10 @@
 A JOIN INDEX joins nothing when a row changes: each row has an entry of its own under the item's number, and a reader
 finds an item and its reviews together. A view has the joined rows themselves, for those who read them often.
 
+Views follow their tables when they are maintained. A user who has just written does not wait for that: a read says how
+far it has to be, and what the view lacks is added to its answer. A session keeps such a position from one page to the
+next, and so does a cookie.
+
 Run it with `python examples/04_items_reviews.py`.
 """
 
@@ -34,6 +38,9 @@ SELECT ItemID, AVG(Rating) AS average, COUNT(Rating) AS ratings FROM Reviews GRO
 
 CREATE MATERIALIZED VIEW BestRated KEY (average DESC) AS
 SELECT r.average, r.ratings, i.Name FROM AverageRatings r JOIN Items i ON r.ItemID = i.ItemID WHERE r.ratings >= 3;
+
+CREATE MATERIALIZED VIEW ReviewsOfItems KEY (ItemID, ReviewID) MAINTAIN DEFERRED AS
+SELECT i.ItemID, r.ReviewID, i.Name, r.Rating, r.Subject FROM Items i JOIN Reviews r ON i.ItemID = r.ItemID;
 
 CREATE MATERIALIZED VIEW WithoutReviews AS
 SELECT i.ItemID, i.Name FROM Items i LEFT JOIN Reviews r ON i.ItemID = r.ItemID WHERE r.ReviewID IS NULL
@@ -68,9 +75,37 @@ def fill(db: vk.Database, chance: random.Random) -> None:
     )
 
 
+def reads_own_write(db: vk.Database, item: int) -> None:
+    """Cleo reviews an item and looks at its page; no maintainer runs."""
+    written = db.put("Reviews", {"ReviewID": 902, "ItemID": item, "Rating": 3, "Subject": "so-so", "Reviewer": "Cleo"})
+    page = db.scan("ReviewsOfItems", prefix=(item,))
+    print("the view as it is:", [row["Subject"] for row in page], f"({page.meta.path})")
+    page = db.scan("ReviewsOfItems", prefix=(item,), consistency=vk.at_least(written))
+    subjects = [row["Subject"] for row in page]
+    print("with her own review:", subjects, f"({page.meta.path}, {page.meta.folded_changes} change)")
+    assert "so-so" in subjects
+    assert page.meta.position.covers(written)
+
+
+def loads_pages(path: Path, item: int) -> None:
+    """Dan does the same in a session; his next page is loaded through another handle, which has only his cookie."""
+    with vk.open(path) as db, db.session() as session:
+        session.put("Reviews", {"ReviewID": 903, "ItemID": item, "Rating": 4, "Subject": "crisp", "Reviewer": "Dan"})
+        page = session.scan("ReviewsOfItems", prefix=(item,))
+        print("Dan's page:", [row["Subject"] for row in page], f"({page.meta.path})")
+        cookie = str(session.position)
+    print("his cookie:", cookie)
+    with vk.open(path, read_only=True) as db, db.session(cookie) as session:
+        page = session.scan("ReviewsOfItems", prefix=(item,))
+        subjects = [row["Subject"] for row in page]
+        print("his next page:", subjects, f"({page.meta.path}), rated", session.get("AverageRatings", item))
+        assert "crisp" in subjects
+        assert session.position.covers(vk.Position.parse(cookie))
+
+
 def main() -> None:
     chance = random.Random(11)
-    with tempfile.TemporaryDirectory() as folder, vk.open(Path(folder) / "shop") as db:
+    with tempfile.TemporaryDirectory() as folder, vk.open(path := Path(folder) / "shop") as db:
         db.execute(TABLES)
         fill(db, chance)
         db.execute(VIEWS)
@@ -89,6 +124,10 @@ def main() -> None:
         db.maintain()
         print("reviewed, so no longer there:", list(db.scan("WithoutReviews", prefix=(toaster,))))
         print("its rating:", db.get("AverageRatings", toaster, consistency=vk.at_least(position)))
+
+        reads_own_write(db, toaster)
+        loads_pages(path, toaster)
+        db.maintain()
 
         # One scan has the rows of both tables, each tagged with the table that it is of.
         print("side by side:")

@@ -60,10 +60,11 @@ from viewkeeper.errors import (
 from viewkeeper.model.change import Change
 from viewkeeper.model.position import Position
 from viewkeeper.model.view import View
-from viewkeeper.read.consistency import at_least
-from viewkeeper.read.rows import Rows
+from viewkeeper.read.consistency import at_least, max_lag
+from viewkeeper.read.rows import ReadMeta, Rows
 from viewkeeper.read.status import ViewStatus
 from viewkeeper.sql.define import Query, table
+from viewkeeper.write.session import Session
 from viewkeeper.write.transaction import Transaction
 
 __all__ = [
@@ -100,10 +101,12 @@ __all__ = [
     "PositionError",
     "Query",
     "ReadError",
+    "ReadMeta",
     "ReadOnly",
     "RowTooLarge",
     "Rows",
     "RowsConsumed",
+    "Session",
     "SparkMissing",
     "SqlError",
     "SqlSyntax",
@@ -128,6 +131,7 @@ __all__ = [
     "ViewsDepend",
     "WrongType",
     "at_least",
+    "max_lag",
     "open",
     "table",
 ]

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self, cast
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self, cast, overload
 from weakref import WeakSet
 
 from viewkeeper.errors import Closed, Conflict, ReadOnly, TableDropped, ViewkeeperError, WrongType
@@ -18,13 +18,17 @@ from viewkeeper.model.schema import Table
 from viewkeeper.model.view import View
 from viewkeeper.read.consistency import ANY, TIMEOUT, Asked, Consistency
 from viewkeeper.read.feed import changes_of, oldest_of
+from viewkeeper.read.handle import Handle
 from viewkeeper.read.info import DatabaseInfo, describe
-from viewkeeper.read.now import get_now, query_now, scan_now
-from viewkeeper.read.rows import Rows
+from viewkeeper.read.now import get_fast, get_fresh, get_now, query_now, scan_now
+from viewkeeper.read.readnotes import finish_notes
+from viewkeeper.read.rows import ReadMeta, Rows
 from viewkeeper.read.snapshot import SnapshotReader, take_snapshot
 from viewkeeper.read.status import ViewStatus, view_statuses
 from viewkeeper.store.interface import Settings, Store, WriteSet
 from viewkeeper.store.registry import close_store, open_store
+from viewkeeper.write.insync import keep_in_sync
+from viewkeeper.write.session import Session, start_of
 from viewkeeper.write.statements import Outcome, retrying, run_statement
 from viewkeeper.write.transaction import Transaction
 
@@ -70,6 +74,8 @@ class Database:
         self._read_only = read_only
         self._shared = open_store(path, durability=durability, read_only=read_only)
         self._store: Store = self._shared
+        keep_in_sync(self._shared)
+        self._reads = Handle(self._shared, read_only=read_only, bring_up=self._bring_up)
         self._closed = False
         self._closing = threading.Lock()
         self._spark: SparkSource | None = None
@@ -82,6 +88,15 @@ class Database:
 
         Each statement is a transaction of its own.
         """
+        return self._run(sql, params)
+
+    def _run(
+        self,
+        sql: str,
+        params: Mapping[str, Any] | Sequence[Any] | None = None,
+        asked: Callable[[], Asked] = lambda: ANY,
+        told: Callable[[Outcome | Rows], object] = lambda result: None,
+    ) -> Outcome | Rows | None:
         from viewkeeper.sql.bind import bind, check_params
         from viewkeeper.sql.parse import Parsed, parse
         from viewkeeper.sql.sources import finder
@@ -96,10 +111,11 @@ class Database:
             statement = bind(one, finder(catalog), params)
             if not isinstance(statement, Select | JoinSelect):
                 self._check_writable()
-            return run_statement(self._store, catalog, statement)
+            return run_statement(self._reads, catalog, statement, asked())
 
         for one in parsed:
             result = retrying(partial(run, one))
+            told(result)
         return result
 
     def create_view(
@@ -137,14 +153,15 @@ class Database:
         consistency: Consistency = None,
         wait: bool | float = False,
         timeout: float = TIMEOUT,
+        bring_up: bool = False,
         **params: Any,
     ) -> Rows:
         """The rows of one SELECT; `:name` parameters are given by keyword.
 
-        `consistency`, `wait` and `timeout` are as for `get`; a parameter of one of these names is given to `execute`.
+        What stands before these is as for `get`; a parameter of one of these names is given to `execute`.
         """
-        asked = Asked(consistency=consistency, wait=wait, timeout=timeout)
-        return retrying(lambda: query_now(self._store, sql, params, asked))
+        asked = Asked(consistency=consistency, wait=wait, timeout=timeout, bring_up=bring_up)
+        return retrying(lambda: query_now(self._reads, sql, params, asked).begun())
 
     # Rows
 
@@ -217,7 +234,33 @@ class Database:
     def transaction(self) -> Transaction:
         """Several writes and reads, all or nothing."""
         self._check_writable()
-        return Transaction(self._store)
+        return Transaction(self._reads)
+
+    @overload
+    def get(
+        self,
+        name: str,
+        /,
+        *key: Any,
+        consistency: Consistency = None,
+        wait: bool | float = False,
+        timeout: float = TIMEOUT,
+        bring_up: bool = False,
+        with_meta: Literal[False] = False,
+    ) -> dict[str, Any] | None: ...
+
+    @overload
+    def get(
+        self,
+        name: str,
+        /,
+        *key: Any,
+        consistency: Consistency = None,
+        wait: bool | float = False,
+        timeout: float = TIMEOUT,
+        bring_up: bool = False,
+        with_meta: Literal[True],
+    ) -> tuple[dict[str, Any] | None, ReadMeta]: ...
 
     def get(
         self,
@@ -227,27 +270,44 @@ class Database:
         consistency: Consistency = None,
         wait: bool | float = False,
         timeout: float = TIMEOUT,
-    ) -> dict[str, Any] | None:
+        bring_up: bool = False,
+        with_meta: bool = False,
+    ) -> dict[str, Any] | tuple[dict[str, Any] | None, ReadMeta] | None:
         """The row of a key of a table or view; None if there is none.
 
         The key of a view is what it is stored by; NotUnique if its visible columns do not tell its rows apart.
 
+        A view that lags behind what is asked for is brought up for the read: what is pending is added in this process
+        if it is little, else a maintainer that runs does it while the read waits.
+
         Args:
-            consistency: how fresh a view has to be: "any", as it is, which is the default; `vk.at_least(position)`,
-                with every change before that position; or "latest", with every change committed before now. A table
-                is always up to date.
+            consistency: how fresh a view has to be: "any", as it is; `vk.at_least(position)`, with every change before
+                that position; `vk.max_lag("500ms")`, as it is unless it is older; or "latest", with every change
+                committed before now. The default is "latest" for a LAZY view, "any" for others. A table is always up to
+                date.
             wait: seconds to wait for a view that is not filled yet, True for as long as it takes; ViewNotReady then.
             timeout: seconds to wait for a view to come as far as `consistency` says; ViewBehind then.
+            bring_up: where much is pending and no maintainer runs, do its work here, on Spark; without it, ViewBehind.
+            with_meta: give the row and how it was found, with its position.
         """
-        if consistency is None and wait is False:
+        if (consistency is None or consistency == "any") and wait is False and not with_meta:
+            if timeout is not TIMEOUT or bring_up is not False:
+                Asked(timeout=timeout, bring_up=bring_up)
             found = self._store.get(name, key)
             if isinstance(found, tuple):
                 codec, row = found
                 return None if row is None else codec.to_dict(row)
-            asked = ANY
-        else:
-            asked = Asked(consistency=consistency, wait=wait, timeout=timeout)
-        return retrying(lambda: get_now(self._store, name, key, asked))
+            if not self._reads.floors and (consistency is not None or not found.is_lazy):
+                try:
+                    return get_fast(self._reads, found, key)
+                except TableDropped:
+                    pass
+        asked = Asked(consistency=consistency, wait=wait, timeout=timeout, bring_up=bring_up)
+        fresh = None if with_meta else get_fresh(self._reads, name, key, asked)
+        if fresh is not None:
+            return fresh[0]
+        answer = retrying(lambda: get_now(self._reads, name, key, asked))
+        return answer if with_meta else answer[0]
 
     def scan(
         self,
@@ -259,32 +319,46 @@ class Database:
         upper: Any = None,
         limit: int | None = None,
         reverse: bool = False,
+        base_rows: bool = False,
         consistency: Consistency = None,
         wait: bool | float = False,
         timeout: float = TIMEOUT,
+        bring_up: bool = False,
     ) -> Rows:
         """The rows in stored order: those whose key begins with `prefix`, and lower <= what follows < upper.
 
         Bounds are in stored order too: where a column of a view descends, `lower` is the greater value. None is no
-        bound, (None,) is NULL. A view repeats a row as often as it holds it, and `limit` counts every time.
+        bound, (None,) is NULL. A view repeats a row as often as it holds it, and `limit` counts every time. Of an
+        index, `base_rows` gives the rows that its entries are of, as they were where the index stands.
+
+        What stands behind these is as for `get`.
         """
-        asked = Asked(consistency=consistency, wait=wait, timeout=timeout)
+        asked = Asked(consistency=consistency, wait=wait, timeout=timeout, bring_up=bring_up)
         return retrying(
             lambda: scan_now(
-                self._store,
+                self._reads,
                 name,
                 prefix=prefix,
                 lower=lower,
                 upper=upper,
                 limit=limit,
                 reverse=reverse,
+                base_rows=base_rows,
                 asked=asked,
-            )
+            ).begun()
         )
 
     def snapshot(self, at: Position | None = None) -> SnapshotReader:
         """Several reads at one moment: now, or at a position that the log still reaches back to."""
-        return take_snapshot(self._store, at)
+        return take_snapshot(self._reads, at)
+
+    def session(self, position: Position | str | None = None) -> Session:
+        """Reads and writes that never go back: each read covers all that the session has written and read before.
+
+        Args:
+            position: where an earlier session ended, or the text of that: `str(s.position)`.
+        """
+        return Session(self._reads, _Writes(self), start_of(self._reads, position))
 
     # The log
 
@@ -340,6 +414,7 @@ class Database:
         trigger: str = "100 milliseconds",
         spark: Spark | None = None,
         batch_changes: int = 1_000_000,
+        share: float = 1.0,
         verify_every: float | None = None,
         repair: bool = False,
         progress: bool | Progress = False,
@@ -351,6 +426,7 @@ class Database:
 
         Args:
             batch_changes: changes that one batch takes in at most, which bounds its memory.
+            share: the part of time that it may take, above 0 and at most 1; what it does not get done waits in the log.
             verify_every: seconds after which each view is compared with its definition again; with `repair`, what
                 differs is mended.
             told: called with what each round did.
@@ -363,6 +439,7 @@ class Database:
             self._spark_source(spark),
             trigger=trigger,
             batch_changes=batch_changes,
+            share=share,
             verify_every=verify_every,
             repair=repair,
             progress=progress,
@@ -406,6 +483,12 @@ class Database:
         with shown_phases(progress, f"repairing {view}") as told:
             filler = scratch_filler(self._spark_source(spark), told)
             return repair(self._shared, view, filler=filler, progress=told)
+
+    def _bring_up(self, view: View, upto: int) -> None:
+        from viewkeeper.pipeline.once import maintain_once
+
+        self._check_writable()
+        maintain_once(self._shared, self._spark_source(None), until=upto, views={view.id})
 
     def _spark_source(self, spark: Spark | None) -> SparkSource:
         from viewkeeper.pipeline.session import SparkSource
@@ -460,12 +543,13 @@ class Database:
             if self._closed:
                 return
             self._closed = True
-            self._store = cast(Store, _ClosedStore())
+            self._store = self._reads.store = cast(Store, _ClosedStore())
         for running in list(self._running):
             with suppress(ViewkeeperError):
                 running.stop()
         if self._spark is not None:
             self._spark.stop()
+        finish_notes(self._shared)
         close_store(self._shared)
 
     def __enter__(self) -> Self:
@@ -484,6 +568,19 @@ class Database:
             raise _closed()
         if self._read_only:
             raise ReadOnly("the database was opened with read_only=True", hint="Open another handle without it.")
+
+
+class _Writes:
+    """What a session writes through."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self.insert, self.put, self.delete = database.insert, database.put, database.delete
+        self.load, self.run = database.load, database._run
+
+    def begin(self, told: Callable[[Position], object]) -> Transaction:
+        self._database._check_writable()
+        return Transaction(self._database._reads, told)
 
 
 class _ClosedStore:

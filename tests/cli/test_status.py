@@ -52,7 +52,7 @@ def test_views_are_shown_with_their_lag_and_last_batch(shop: Path) -> None:
         store_of(db).view_tables.note(view.id, batch_seconds={"read": 0.05, "compute": 0.2}, **noted)
         db.put("Tags", {"docId": 2, "tag": "b"})
     (line,) = [line for line in ok("status", shop).splitlines() if line.startswith("Counts")]
-    assert line.split()[:4] == ["Counts", "live", "1", "changes"]
+    assert line.split()[:5] == ["Counts", "DEFERRED", "live", "1", "changes"]
     assert "1,000 changes on spark in 0.25 s: read 0.05, compute 0.2" in line
     assert line.split("  ")[-1].strip() == "ok, 1970-01-01T00:00:09Z"
 
@@ -74,3 +74,31 @@ def test_json_has_every_field_of_a_view(shop: Path) -> None:
     ]
     assert view["watermark"].endswith("@0")
     assert (view["view"], view["state"], view["lag_changes"], view["batch_seconds"]) == ("Counts", "live", 0, {})
+
+
+def test_a_lazy_view_says_what_is_pending_and_who_waits_and_how_it_was_read(shop: Path) -> None:
+    ok("sql", shop, "-c", VIEW.replace(" AS ", " MAINTAIN LAZY AS ", 1))
+    assert "Counts: nothing pending, not read yet" in ok("status", shop).splitlines()
+    with database.open(shop) as db:
+        db.put("Tags", {"docId": 1, "tag": "a"})
+        views, number = store_of(db).view_tables, db.views()[0].id
+        for moment in (9_000_000, 10_000_000):
+            views.note_reads({number: moment})
+        views.note(number, folds=2, folded_at=10_000_000, fold_ms=1.5)
+        views.ask(number, 1, priority=4, requester="web-1", seconds=60)
+        head = str(db.head())
+    lines = ok("status", shop).splitlines()
+    assert f"Counts: asked for up to {head} by web-1, priority 4" in lines
+    assert "Counts: 2 reads added what was pending, the last one at 1970-01-01T00:00:10Z in 1.5 ms" in lines
+    (line,) = [line for line in lines if line.startswith("Counts: pending for ")]
+    assert line.endswith(" ms, last read at 1970-01-01T00:00:10Z, every 1000 ms")
+
+
+def test_maintainers_that_are_alive_are_shown(shop: Path) -> None:
+    assert "maintained  by nobody now" in ok("status", shop).splitlines()
+    assert json.loads(ok("status", shop, "--json"))["maintainers"] == []
+    with database.open(shop) as db:
+        store_of(db).view_tables.beat("17-abc", 60)
+        store_of(db).view_tables.beat("18-def", 60)
+    assert "maintained  by 17-abc, 18-def" in ok("status", shop).splitlines()
+    assert json.loads(ok("status", shop, "--json"))["maintainers"] == ["17-abc", "18-def"]

@@ -9,7 +9,7 @@ import pytest
 
 import viewkeeper as vk
 from tests.cli.running import Done, ok, run
-from tests.pipeline.shop import ABOVE, BELOW, VIEWS, damages, make_shop, store_of
+from tests.pipeline.shop import ABOVE, BELOW, TABLE, VIEWS, damages, make_shop, store_of
 
 
 @pytest.fixture
@@ -75,6 +75,19 @@ def test_repair_in_json(sales: Path) -> None:
     assert (found["ByAmount"]["added"], found["ByAmount"]["rewritten"], found["Below"]["added"]) == (1, 0, 0)
     assert found["ByAmount"]["before"]["missing"] == 1  # type: ignore[index]
     assert found["Below"]["above"] == []
+
+
+@pytest.mark.parametrize("mode", ["SYNC", "LOCAL"])
+def test_view_beside_the_tables_is_compared_and_mended(tmp_path: Path, mode: str) -> None:
+    parted = f"{TABLE.rstrip()} PARTITIONED BY HASH (id) INTO 2"
+    path = tmp_path / "sales"
+    make_shop(path, BELOW.replace("VIEW Below", f"VIEW Below MAINTAIN {mode}"), table=parted).close()
+    damage(path, "n of Below", "Below")
+    done = run("verify", path)
+    assert done.code == 1
+    assert "1 different" in done.out
+    assert "1 rows rewritten, 0 removed, 0 added" in ok("repair", path)
+    assert run("verify", path).code == 0
 
 
 @pytest.mark.parametrize("command", ["verify", "repair"])

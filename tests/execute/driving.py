@@ -16,10 +16,10 @@ from viewkeeper.execute.viewchanges import ViewRunner
 from viewkeeper.model.rowcodec import RowCodec
 from viewkeeper.model.schema import Column, Table
 from viewkeeper.plan.relation import Field, Relation, Scan
+from viewkeeper.store.applying import Apply
 from viewkeeper.store.embedded import EmbeddedStore
 from viewkeeper.store.interface import WriteSet
 from viewkeeper.store.scan import ALL
-from viewkeeper.store.viewstore import Apply
 
 VIEW, GROUP = 1000, 1
 

@@ -18,7 +18,7 @@ from viewkeeper.model.schema import Column
 from viewkeeper.model.types import BIGINT, DOUBLE, STRING
 from viewkeeper.plan.relation import Field, Scan
 from viewkeeper.store.blocks import RawChange
-from viewkeeper.store.viewstore import ViewReading
+from viewkeeper.store.viewreading import ViewReading
 
 FIELDS = (Field("id", BIGINT), Field("x", DOUBLE), Field("text", STRING))
 VIEW = 7

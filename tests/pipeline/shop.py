@@ -14,8 +14,10 @@ from viewkeeper.execute.groupstate import decode_state, encode_state
 from viewkeeper.model.types import Kind, Row, Type
 from viewkeeper.pipeline.comparing import apart
 from viewkeeper.pipeline.stored import StoredTable, stored_tables
+from viewkeeper.pipeline.storedview import stored_view
 from viewkeeper.store import groups
 from viewkeeper.store.embedded import EmbeddedStore
+from viewkeeper.store.environment import Database, Txn
 from viewkeeper.store.keyspace import stored_key
 from viewkeeper.views.batch import Timing, batch_by_rows
 from viewkeeper.views.bound import BoundView, bound_views
@@ -96,10 +98,10 @@ def sale(number: int) -> dict[str, Any]:
     }
 
 
-def make_shop(path: Path, *statements: str, rows: int = 12) -> vk.Database:
+def make_shop(path: Path, *statements: str, rows: int = 12, table: str = TABLE) -> vk.Database:
     """A database with sales and views, of which some rows came after the views were filled."""
     db = vk.open(path, durability="os")
-    db.execute(TABLE)
+    db.execute(table)
     for number in range(rows // 2):
         db.put("Sales", sale(number))
     for statement in statements:
@@ -131,14 +133,16 @@ def maintain(store: EmbeddedStore) -> None:
 def bound_view(store: EmbeddedStore, name: str = "V") -> BoundView:
     view = store.catalog().view(name)
     assert view is not None
-    return bound_views(store).views[view.id]
+    one = bound_views(store).get(view.id)
+    assert one is not None
+    return one
 
 
 def contents(store: EmbeddedStore, name: str = "V") -> dict[int, dict[bytes, bytes]]:
     """Everything that is stored of a view: by object, by stored key."""
-    one = bound_view(store, name)
-    with store.view_tables.reading(one.view.objects) as reading:
-        return {number: dict(reading.stored(number)) for number in one.view.objects}
+    view = bound_view(store, name).whole
+    with stored_view(store, view) as stored:
+        return {number: dict(stored.reading.stored(number)) for number in view.objects}
 
 
 @dataclass(frozen=True)
@@ -152,22 +156,30 @@ class Damage:
     after: bytes | None
 
     def do(self, store: EmbeddedStore) -> None:
+        beside = store.catalog().databases.tables.get(self.table.number)
+        if beside is not None:
+            store.write(lambda txn: self._write(txn, beside))
+            return
         with store.views.begin(write=True) as txn:
             place = groups.get_object(txn, store.view_tables.objects_db, self.table.number)
             assert place is not None
             db = store.views.opened(b"v%08x" % place.slot)
             assert db is not None
-            if self.after is None:
-                assert txn.delete(self.key, db=db)
-            else:
-                txn.put(self.key, self.after, db=db)
+            self._write(txn, db)
+
+    def _write(self, txn: Txn, db: Database) -> None:
+        if self.after is None:
+            assert txn.delete(self.key, db=db)
+        else:
+            txn.put(self.key, self.after, db=db)
 
 
 def kept_tables(store: EmbeddedStore, name: str = "V") -> list[StoredTable]:
-    """The tables of a view, each once: both sides of a self-join may share one."""
-    one = bound_view(store, name)
-    with store.view_tables.reading(one.view.objects) as reading:
-        return apart(stored_tables(one), reading)
+    """The tables of a view, each once: both sides of a self-join may share one; those of all its parts."""
+    view = bound_view(store, name).whole
+    parts = [one for number in view.tables if (one := bound_views(store).get(number)) is not None]
+    with stored_view(store, view) as stored:
+        return [table for one in parts for table in apart(stored_tables(one), stored.reading)]
 
 
 def damages(store: EmbeddedStore, name: str = "V") -> Iterator[Damage]:

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 import viewkeeper as vk
+from viewkeeper.store.applying import Apply
 from viewkeeper.store.embedded import EmbeddedStore
 from viewkeeper.store.registry import close_store, open_store
-from viewkeeper.store.viewstore import Apply
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

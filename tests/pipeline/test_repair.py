@@ -137,7 +137,7 @@ def test_view_above_in_another_group_is_mended_too(tmp_path: Path) -> None:
     with make_shop(tmp_path / "db", BELOW) as db:
         store = store_of(db)
         damage_to(store, "n of Below", "Below").do(store)
-        db.execute(ABOVE["selection above"])
+        db.execute(ABOVE["selection above"].replace("VIEW V", "VIEW V MAINTAIN EVERY 1 HOUR"))
         assert group(store, "Below") != group(store, "V")
         assert verify(store, "V").ok
         done = repair(store, "Below")
@@ -374,7 +374,7 @@ def test_feed_says_nothing_of_damage_that_it_never_told(tmp_path: Path) -> None:
 
 
 def test_feed_is_read_whole_across_the_blocks_of_a_repair(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from viewkeeper.store import viewstore
+    from viewkeeper.store import viewfeeds
 
     with make_shop(tmp_path / "db", COUNTS) as db:
         store = store_of(db)
@@ -388,7 +388,7 @@ def test_feed_is_read_whole_across_the_blocks_of_a_repair(tmp_path: Path, monkey
             assert repair(store, "V").written == 1
         whole = [(upper, block.start) for upper, block in store.view_tables.feed(number, 0)]
         assert any(upper == start for upper, start in whole)
-        monkeypatch.setattr(viewstore, "FEED_BLOCKS", 1)
+        monkeypatch.setattr(viewfeeds, "FEED_BLOCKS", 1)
         assert [(upper, block.start) for upper, block in store.view_tables.feed_between(number, 0)] == whole
 
 

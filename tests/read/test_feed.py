@@ -130,7 +130,7 @@ def test_following_gives_what_is_applied_later(shops: vk.Database) -> None:
         timer.join()
         assert change.after == {"shop": "a", "total": number + 1}
     shops.execute("DROP VIEW Sums")
-    with pytest.raises(vk.TableDropped, match='view "Sums" was dropped or replaced'):
+    with pytest.raises(vk.TableDropped, match='view "Sums" was dropped, replaced or moved'):
         next(feed)
 
 

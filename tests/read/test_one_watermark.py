@@ -102,7 +102,7 @@ def test_a_view_dropped_while_it_is_read_is_told(costs: vk.Database) -> None:
     rows = iter(costs.scan("ByCost"))
     next(rows)
     costs.execute("DROP INDEX ByCost")
-    with pytest.raises(vk.TableDropped, match='view "ByCost" was dropped or replaced while it was read'):
+    with pytest.raises(vk.TableDropped, match='view "ByCost" was dropped, replaced or moved while it was read'):
         list(rows)
 
 

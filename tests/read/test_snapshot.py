@@ -58,7 +58,7 @@ def test_a_view_that_was_not_filled_is_not_there(shops: vk.Database) -> None:
     fill(shops, "ByCost")
     with pytest.raises(vk.ViewNotReady, match="when the snapshot was made") as caught:
         then.scan("ByCost")
-    assert caught.value.hint == "It is now: make another snapshot."
+    assert caught.value.hint == "Make another snapshot."
     assert values(shops.snapshot().scan("ByCost")) == [(5,), (7,)]
 
 
@@ -86,3 +86,12 @@ def test_a_view_dropped_since_is_unknown(shops: vk.Database) -> None:
     shops.execute("DROP VIEW Sums")
     with pytest.raises(vk.UnknownTable):
         then.get("Sums", "a")
+
+
+def test_a_view_of_one_row_is_seen_once_when_it_has_moved_on(db: vk.Database) -> None:
+    db.execute("CREATE MATERIALIZED VIEW Everything AS SELECT COUNT(*) AS n FROM Orders")
+    with db.snapshot() as snapshot:
+        put_orders(db, (1, "a", 5))
+        move(db)
+        assert values(snapshot.scan("Everything")) == [(0,)]
+        assert values(snapshot.scan("Everything", reverse=True, limit=1)) == [(0,)]

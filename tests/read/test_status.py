@@ -147,3 +147,27 @@ def test_status_needs_no_right_to_write(db: vk.Database, read_only: bool) -> Non
     with vk.open(path, read_only=read_only) as again:
         assert only(again).state == "live"
         assert again.get("Sums", "a") is None
+
+
+def test_a_mode_is_told_with_its_interval(db: vk.Database) -> None:
+    db.execute(f"CREATE {SUMS.replace(' AS ', ' MAINTAIN EVERY 5000 MILLISECONDS AS ', 1)}")
+    assert only(db).mode == "EVERY 5 SECONDS"
+
+
+def test_a_lazy_view_tells_of_its_reads_its_requests_and_its_pending_task(db: vk.Database) -> None:
+    db.execute(f"CREATE {SUMS.replace(' AS ', ' MAINTAIN LAZY AS ', 1)}")
+    status = only(db)
+    assert (status.mode, status.read_at, status.asked_upto, status.asked_by) == ("LAZY", None, None, "")
+    position = put_orders(db, (1, "a", 5))
+    number, store = db.views()[0].id, store_of(db)
+    for moment in (1_000_000, 3_000_000):
+        store.view_tables.note_reads({number: moment})
+    store.view_tables.note(number, folds=3, folded_at=2_000_000, fold_ms=1.5)
+    store.view_tables.ask(number, store.offset(position), priority=2, requester="web-1", seconds=60)
+    status = only(db)
+    assert status.read_at is not None
+    assert (status.read_at.timestamp(), status.read_interval_ms) == (3.0, 2000.0)
+    assert (status.asked_upto, status.asked_priority, status.asked_by) == (position, 2, "web-1")
+    assert status.folded_at is not None
+    assert (status.folds, status.folded_at.timestamp(), status.fold_ms) == (3, 2.0, 1.5)
+    assert status.lag_ms > 0

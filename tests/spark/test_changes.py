@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,6 +35,7 @@ class Stream:
         self._spark = spark
         self._folder = folder
         self.batches: list[list[dict[str, Any]]] = []
+        self.after_batch: Callable[[], object] | None = None
 
     def run(self, name: str = "items", **options: Any) -> list[dict[str, Any]]:
         """Everything up to the head, from the checkpoint on; all that came so far."""
@@ -42,6 +43,8 @@ class Stream:
 
         def take(frame: DataFrame, _: int) -> None:
             self.batches.append(frame.toArrow().to_pylist())
+            if self.after_batch is not None:
+                self.after_batch()
 
         writer = reader.options(**options).load().writeStream.foreachBatch(take).trigger(availableNow=True)
         query = writer.option("checkpointLocation", str(self._folder / "checkpoint")).start()

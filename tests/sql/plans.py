@@ -48,7 +48,7 @@ def _report(view: CreateView) -> Iterator[str]:
     if view.retain is not None:
         yield f"retain {view.retain}"
     yield f"text {view.text}"
-    yield "computed whole" if view.plan is None else show(view.plan)
+    yield show(view.plan)
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from viewkeeper.plan.functions import FUNCTIONS
 from viewkeeper.sql.dialect import StatementParser
 from viewkeeper.sql.maintain import Mode
 from viewkeeper.sql.parse import parse
-from viewkeeper.sql.query import refused, whole
+from viewkeeper.sql.query import over, refused, whole
 from viewkeeper.sql.query.spellings import AGGREGATES, FORMS, NAMES, PARTS
 from viewkeeper.sql.reader import RESERVED
 from viewkeeper.sql.type_names import DECIMAL, SIMPLE
@@ -103,8 +103,8 @@ def test_the_page_lists_every_aggregate() -> None:
     assert AGGREGATES.keys() <= _words(_section("### Groups"))
 
 
-def test_the_page_lists_what_only_spark_can_compute() -> None:
-    assert {*whole.RANKS, *whole.NEIGHBOURS, *whole.PERCENTILES} <= _words(_section("### Computed whole"))
+def test_the_page_lists_what_is_computed_whole() -> None:
+    assert {*over.RANKS, *over.NEIGHBOURS, *whole.PERCENTILES} <= _words(_section("### Computed whole"))
 
 
 def test_the_page_lists_every_mode() -> None:

@@ -37,7 +37,7 @@ def test_if_not_exists_is_told() -> None:
         ("sync", Maintain(mode=Mode.SYNC)),
         ("LAZY", Maintain(mode=Mode.LAZY)),
         ("LOCAL", Maintain(mode=Mode.LOCAL)),
-        ("EVERY 5 MILLISECONDS", Maintain(mode=Mode.EVERY, interval_ms=5)),
+        ("EVERY 50 MILLISECONDS", Maintain(mode=Mode.EVERY, interval_ms=50)),
         ("EVERY 1 SECOND", Maintain(mode=Mode.EVERY, interval_ms=1000)),
         ("EVERY 2 MINUTES", Maintain(mode=Mode.EVERY, interval_ms=120_000)),
         ("PERIODIC 3 HOURS", Maintain(mode=Mode.PERIODIC, interval_ms=3 * HOUR)),
@@ -58,10 +58,16 @@ def test_a_mode_without_an_interval_prints_as_it_is_read(maintain: Maintain) -> 
     assert view(f"CREATE VIEW v MAINTAIN {maintain} AS SELECT a FROM k").maintain == maintain
 
 
-@pytest.mark.parametrize("interval", [1, 999, 1000, 1001, 60_000, 61_000, HOUR, HOUR + 1000, 25 * HOUR])
+@pytest.mark.parametrize("interval", [50, 999, 1000, 1001, 60_000, 61_000, HOUR, HOUR + 1000, 25 * HOUR])
 def test_an_interval_prints_as_it_is_read(interval: int) -> None:
     maintain = Maintain(mode=Mode.EVERY, interval_ms=interval)
     assert view(f"CREATE VIEW v MAINTAIN {maintain} AS SELECT a FROM k").maintain == maintain
+
+
+def test_an_interval_that_no_batch_keeps_up_with_is_refused() -> None:
+    with pytest.raises(Unsupported, match="EVERY 49 MILLISECONDS is not supported") as refused:
+        view("CREATE VIEW v MAINTAIN EVERY 49 MILLISECONDS AS SELECT a FROM k")
+    assert "MAINTAIN SYNC" in refused.value.hint
 
 
 def test_a_mode_has_an_interval_or_none() -> None:

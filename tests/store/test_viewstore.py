@@ -14,10 +14,10 @@ from viewkeeper.model.rowcodec import RowCodec
 from viewkeeper.model.schema import Column
 from viewkeeper.model.types import BIGINT, STRING, Row
 from viewkeeper.store import groups
+from viewkeeper.store.applying import Apply, ObjectChanges
 from viewkeeper.store.embedded import EmbeddedStore
 from viewkeeper.store.registry import close_store, open_store
 from viewkeeper.store.scan import ALL
-from viewkeeper.store.viewstore import Apply, ObjectChanges
 
 VIEW, AUXILIARY, GROUP = 101, 102, 7
 

@@ -30,9 +30,9 @@ from viewkeeper.model.rowcodec import RowCodec
 from viewkeeper.model.types import Kind, Row, Type
 from viewkeeper.model.values import present
 from viewkeeper.sql.sources import source_of
+from viewkeeper.store.applying import ObjectChanges
 from viewkeeper.store.embedded import EmbeddedStore
 from viewkeeper.store.scan import ALL
-from viewkeeper.store.viewstore import ObjectChanges
 from viewkeeper.views.batch import Timing, batch_by_rows
 from viewkeeper.views.bound import BoundView, bound_views
 

@@ -84,12 +84,17 @@ class World:
         sql = f"CREATE {'' if existing is None else 'OR REPLACE '}VIEW {name} AS {query.text}"
         note(sql)
         try:
-            self.db.execute(sql)
+            self.run(sql)
         except (ViewsDepend, BadDefinition):
             assert existing is not None
         except vk.ViewkeeperError:
             # A view that it reads is about to become another one, which lacks a column.
             assert any(view.replaces is not None for view in self.store.catalog().views.values())
+
+    def run(self, sql: str) -> bool:
+        """Run a statement that makes a view; whether it was one that can be."""
+        self.db.execute(sql)
+        return True
 
     def query(self) -> Query:
         """Every third time of what another view reads, so that what is kept of it is shared."""

@@ -44,7 +44,7 @@ def database() -> Iterator[tuple[vk.Database, Clock]]:
     clock = Clock()
     with (
         tempfile.TemporaryDirectory() as folder,
-        mock.patch("viewkeeper.store.commit.time", clock),
+        mock.patch("viewkeeper.store.log.time", clock),
         vk.open(Path(folder) / "db", durability="os") as db,
     ):
         db.execute("CREATE TABLE events (id BIGINT PRIMARY KEY, at TIMESTAMP, shop STRING, cost BIGINT)")

@@ -39,6 +39,9 @@ def maintain(
     batch: Annotated[
         int, typer.Option("--batch", metavar="N", min=1, help="Changes that one batch takes in at most.")
     ] = 1_000_000,
+    share: Annotated[
+        float, typer.Option("--share", metavar="PART", help="The part of time that it may take, above 0 and up to 1.")
+    ] = 1.0,
     verify_every: Annotated[
         str | None,
         typer.Option("--verify-every", metavar="TIME", help='Compare each view with its definition this often: "1h".'),
@@ -56,6 +59,8 @@ def maintain(
 
     if view and not once:
         raise typer.BadParameter("it goes with --once; without it, all views are kept.", param_hint="--view")
+    if share != 1 and once:
+        raise typer.BadParameter("it goes without --once, which ends when it is done.", param_hint="--share")
     if repair and verify_every is None:
         raise typer.BadParameter("it goes with --verify-every; viewkeeper repair mends once.", param_hint="--repair")
     seconds = None if verify_every is None else milliseconds(verify_every) / 1000
@@ -72,12 +77,13 @@ def maintain(
                 if report.failed:
                     raise typer.Exit(1)
                 return
-            told = _Lines(quiet)
+            told = _Lines(quiet, share)
             ending.listen()
             with db.start_maintenance(
                 trigger=trigger,
                 spark=spark,
                 batch_changes=batch,
+                share=share,
                 progress=progress or False,
                 told=told.round,
                 verify_every=seconds,
@@ -143,8 +149,9 @@ def _say_failed(failed: dict[str, str]) -> None:
 class _Lines:
     """A line now and then: what was taken in since the last one, and how far behind the views are."""
 
-    def __init__(self, quiet: bool) -> None:
+    def __init__(self, quiet: bool, share: float) -> None:
         self._quiet = quiet
+        self._share = "" if share == 1 else f"; it takes {share:.0%} of the time at most"
         self._changes = 0
         self._since = time.monotonic()
         self._shown: dict[str, str] = {}
@@ -159,10 +166,10 @@ class _Lines:
         if self._quiet or not self._changes:
             return
         seconds = time.monotonic() - self._since
-        lag = max((view.lag_ms for view in views if view.state == "live"), default=0)
+        lag = max((view.lag_ms for view in views if view.state == "live" and view.mode != "LAZY"), default=0)
         print(
             f"{self._changes:,} changes in {seconds:.0f} s, {self._changes / seconds:,.0f}/s;"
-            f" {len(views)} views, the last one {lag:,.0f} ms behind",
+            f" {len(views)} views, the last one {lag:,.0f} ms behind{self._share}",
             file=sys.stderr,
         )
         self._changes, self._since = 0, time.monotonic()

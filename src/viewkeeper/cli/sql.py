@@ -91,6 +91,8 @@ def run_statement(db: Database, statement: Statement, params: dict[str, Any], fo
         done = f"{result.rows:,} {'row' if result.rows == 1 else 'rows'}" if verb in _WRITES else "done"
         # Standard output is for rows alone where a program reads it.
         typer.echo(f"{verb}: {done}, position {result.position}", err=format is not Format.table)
+        for warning in result.warnings:
+            typer.echo(f"warning: {warning}", err=True)
 
 
 _WRITES = {"INSERT", "UPDATE", "DELETE"}

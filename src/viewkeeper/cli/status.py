@@ -45,6 +45,7 @@ def _as_json(info: DatabaseInfo, views: list[ViewStatus]) -> dict[str, Any]:
         "base_bytes": info.base_bytes,
         "views_bytes": info.views_bytes,
         "readers": info.readers,
+        "maintainers": list(info.maintainers),
         "tables": [
             {
                 "name": table.name,
@@ -74,6 +75,7 @@ def _print(info: DatabaseInfo, views: list[ViewStatus]) -> None:
         "log": f"{info.log_changes:,} changes since {info.oldest}, {size(info.log_bytes)}",
         "on disk": f"{size(info.base_bytes)} tables and log, {size(info.views_bytes)} views",
         "readers": str(info.readers),
+        "maintained": f"by {', '.join(info.maintainers)}" if info.maintainers else "by nobody now",
     }
     out = console()
     for name, value in facts.items():
@@ -101,6 +103,7 @@ def _print_views(out: Console, views: list[ViewStatus]) -> None:
     rows = [
         {
             "view": view.view,
+            "mode": view.mode,
             "state": view.state,
             "lag": f"{view.lag_changes:,} changes",
             "for": age(view.lag_ms),
@@ -118,6 +121,14 @@ def _print_views(out: Console, views: list[ViewStatus]) -> None:
             out.print(f"{view.view}: {view.error}")
         if view.batch_joins:
             out.print(f"{view.view}: join indexes met by {view.batch_joins}")
+        if view.asked_upto is not None:
+            out.print(
+                f"{view.view}: asked for up to {view.asked_upto} by {view.asked_by}, priority {view.asked_priority}"
+            )
+        if view.mode == "LAZY":
+            out.print(f"{view.view}: {_lazy(view)}")
+        if view.folded_at is not None:
+            out.print(f"{view.view}: {_folds(view)}")
         if view.late:
             out.print(f"{view.view}: {view.late:,} late changes to epochs that had left it")
 
@@ -131,6 +142,21 @@ def _batch(view: ViewStatus) -> str:
     phases = ", ".join(f"{phase} {seconds:.2g}" for phase, seconds in view.batch_seconds.items())
     what = "change" if view.batch_changes == 1 else "changes"
     return f"{view.batch_changes:,} {what}{where} in {total:.2g} s" + (f": {phases}" if phases else "")
+
+
+def _lazy(view: ViewStatus) -> str:
+    """Such as `pending for 61 s, last read at 2024-02-29T10:00:00Z, every 250 ms`."""
+    pending = f"pending for {age(view.lag_ms)}" if view.lag_changes else "nothing pending"
+    if view.read_at is None:
+        return f"{pending}, not read yet"
+    often = f", every {age(view.read_interval_ms)}" if view.read_interval_ms else ""
+    return f"{pending}, last read at {as_text(view.read_at.replace(microsecond=0))}{often}"
+
+
+def _folds(view: ViewStatus) -> str:
+    assert view.folded_at is not None
+    last = as_text(view.folded_at.replace(microsecond=0))
+    return f"{view.folds:,} reads added what was pending, the last one at {last} in {view.fold_ms:.2g} ms"
 
 
 def _verified(view: ViewStatus) -> str:

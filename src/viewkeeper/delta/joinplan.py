@@ -19,6 +19,7 @@ from viewkeeper.plan.join import PartnerKind
 
 if TYPE_CHECKING:
     from viewkeeper.delta.deltaplan import DeltaPlan
+    from viewkeeper.plan.relation import Relation
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,11 +110,29 @@ class UnionSource:
         return tuple(range(len(self.types)))
 
 
-ManySource = InnerSource | PartnerSource | UnionSource
+@dataclass(frozen=True, slots=True)
+class WholeSource:
+    """What is computed whole from all rows of its leaves, and so has no delta: it is run once, from nothing."""
+
+    relation: Relation
+    leaves: tuple[DeltaPlan, ...]
+
+    @property
+    def types(self) -> tuple[Type, ...]:
+        return tuple(field.type for field in self.relation.fields)
+
+    @property
+    def columns(self) -> tuple[int, ...]:
+        return tuple(range(len(self.types)))
+
+
+ManySource = InnerSource | PartnerSource | UnionSource | WholeSource
 
 
 def plans_below(source: ManySource) -> tuple[DeltaPlan, ...]:
     """The plans that a source puts together."""
     if isinstance(source, UnionSource):
         return source.branches
+    if isinstance(source, WholeSource):
+        return source.leaves
     return tuple(side.plan for side in source.sides)

@@ -15,6 +15,7 @@ from viewkeeper.plan.expr import Cast, Expr, Input, Literal, rewrite
 from viewkeeper.plan.expr import inputs as inputs_of
 from viewkeeper.plan.join import Equality, InnerJoin, PartnerJoin, PartnerKind, UnionAll, input_of, starts_of
 from viewkeeper.plan.relation import Aggregate, Distinct, Expand, Field, Filter, Project, Relation, Scan, Tokens
+from viewkeeper.plan.whole import TopN, Window
 
 KeyOf = Callable[[Scan], tuple[tuple[int, Field], ...] | None]
 """The columns of a scanned object that identify its rows, by column id; None if its rows may repeat."""
@@ -47,6 +48,11 @@ def keyed(relation: Relation, key_of: KeyOf) -> Keyed:
             return _partners(relation, key_of)
         case UnionAll():
             return _union(relation, key_of)
+        case TopN(input):
+            below, key = keyed(input, key_of)
+            return replace(relation, input=below), key
+        case Window():
+            return _window(relation, key_of)
     assert_never(relation)
 
 
@@ -98,11 +104,27 @@ def _tokens(tokens: Tokens, key_of: KeyOf) -> Keyed:
         return inner, None
     # The word comes right behind the fields asked for; what was added below goes behind it.
     width, total = len(tokens.input.fields), len(below.fields)
-    order = [*range(width), total, *range(width, total)]
-    fields = inner.fields
+    moved, places = _added_last(inner, width, total)
+    return moved, (*(places[column] for column in key), width)
+
+
+def _window(window: Window, key_of: KeyOf) -> Keyed:
+    below, key = keyed(window.input, key_of)
+    inner = replace(window, input=below)
+    width, total = len(window.input.fields), len(below.fields)
+    if key is None or width == total:
+        return inner, key
+    moved, places = _added_last(inner, width, total)
+    return moved, tuple(places[column] for column in key)
+
+
+def _added_last(relation: Relation, width: int, total: int) -> tuple[Relation, list[int]]:
+    """The relation with its fields from `width` to `total` behind all others; and where each field is then."""
+    fields = relation.fields
+    order = [*range(width), *range(total, len(fields)), *range(width, total)]
     exprs = tuple(Input(column, fields[column].type) for column in order)
-    moved = Project(inner, exprs, tuple(fields[column].name for column in order))
-    return moved, (*(order.index(column) for column in key), width)
+    moved = Project(relation, exprs, tuple(fields[column].name for column in order))
+    return moved, [order.index(column) for column in range(len(fields))]
 
 
 def _joined(join: InnerJoin | PartnerJoin, inputs: Sequence[Relation], key_of: KeyOf) -> Keyed:

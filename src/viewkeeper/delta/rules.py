@@ -29,21 +29,32 @@ from viewkeeper.delta.deltaplan import (
     measures_of,
     preaggregations_of,
 )
-from viewkeeper.delta.joinplan import Index, InnerSource, ManySource, PartnerSource, Side, UnionSource
+from viewkeeper.delta.joinplan import Index, InnerSource, ManySource, PartnerSource, Side, UnionSource, WholeSource
 from viewkeeper.delta.keys import KeyOf, keyed
 from viewkeeper.delta.probes import Of, classes_of, inner_source
 from viewkeeper.model.types import BOOLEAN, Type
 from viewkeeper.plan.aggregate import AggregateCall
 from viewkeeper.plan.expr import Call, Expr, Input, inputs, rewrite
 from viewkeeper.plan.join import InnerJoin, PartnerJoin, UnionAll, input_of, starts_of
-from viewkeeper.plan.relation import Aggregate, Distinct, Expand, Filter, Project, Relation, Scan, Tokens
+from viewkeeper.plan.relation import Aggregate, Distinct, Expand, Filter, Project, Relation, Scan, Tokens, scans
+from viewkeeper.plan.whole import TopN, Window, is_whole
 
 
 def delta_plan(relation: Relation, key_of: KeyOf) -> DeltaPlan:
-    """The delta plan of a view that is defined as this relation; `key_of` says what tells the rows of scans apart."""
+    """The delta plan of a view that is defined as this relation; `key_of` says what tells the rows of scans apart.
+
+    What has to be computed whole is a source of its own, without a delta.
+    """
+    if is_whole(relation):
+        return _whole(relation, key_of)
     stages, source, linear = _walk(relation, key_of)
     types = tuple(field.type for field in relation.fields)
     return DeltaPlan((*stages, Stage(source, linear, RowsSink(types))))
+
+
+def _whole(relation: Relation, key_of: KeyOf) -> DeltaPlan:
+    source = WholeSource(relation, tuple(delta_plan(scan, key_of) for scan in scans(relation)))
+    return DeltaPlan((Stage(source, (), RowsSink(source.types)),))
 
 
 Walk = tuple[tuple[Stage, ...], Changes | ManySource | None, tuple[Linear, ...]]
@@ -73,6 +84,8 @@ def _walk(relation: Relation, key_of: KeyOf) -> Walk:
             return (), _partners(relation, key_of), ()
         case UnionAll(branches):
             return (), UnionSource(tuple(delta_plan(branch, key_of) for branch in branches)), ()
+        case TopN() | Window():
+            raise ValueError("it is computed whole")
     assert_never(relation)
 
 

@@ -13,7 +13,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from viewkeeper.delta.deltaplan import AggregateSink, Changes, DeltaPlan
-from viewkeeper.delta.joinplan import Index, InnerSource, ManySource, PartnerSource, Side, UnionSource, plans_below
+from viewkeeper.delta.joinplan import (
+    Index,
+    InnerSource,
+    ManySource,
+    PartnerSource,
+    Side,
+    UnionSource,
+    WholeSource,
+    plans_below,
+)
 from viewkeeper.delta.sides import contents_of, is_plain
 from viewkeeper.model.layout import Layout
 from viewkeeper.model.schema import Column
@@ -92,7 +101,7 @@ def _layout(columns: tuple[Column, ...], key: tuple[int, ...]) -> Layout:
 
 def _source_tables(source: ManySource) -> SourceTables:
     below = tuple(map(plan_tables, plans_below(source)))
-    if isinstance(source, UnionSource):
+    if isinstance(source, UnionSource | WholeSource):
         return SourceTables(below)
     indexes = tuple(_index_table(source.sides[index.side], index) for index in source.indexes)
     if isinstance(source, InnerSource) or source.condition is None:

@@ -11,10 +11,10 @@ from itertools import repeat
 from typing import assert_never
 
 from viewkeeper.delta.deltaplan import AggregateSink, Changes, DeltaPlan
-from viewkeeper.delta.joinplan import InnerSource, ManySource, PartnerSource, UnionSource, plans_below
+from viewkeeper.delta.joinplan import InnerSource, ManySource, PartnerSource, UnionSource, WholeSource, plans_below
 from viewkeeper.delta.program import Program
 from viewkeeper.delta.tables import PlanTables, SourceTables
-from viewkeeper.execute.changetable import ChangeTable, Weighted, net_rows, reduce_rows
+from viewkeeper.execute.changetable import ChangeTable, Reduction, Weighted, net_rows
 from viewkeeper.execute.encodedrows import with_weight
 from viewkeeper.execute.epochs import Clock, EpochRunner, values_of
 from viewkeeper.execute.fold import Folded, fold
@@ -23,7 +23,9 @@ from viewkeeper.execute.partnerjoin import PartnerRunner
 from viewkeeper.execute.rows.linear import Pipe
 from viewkeeper.execute.storedstate import StageRunner, StoredState
 from viewkeeper.model.types import Kind, Row
-from viewkeeper.store.viewstore import ObjectChanges, ViewReading
+from viewkeeper.plan.relation import Relation
+from viewkeeper.store.applying import ObjectChanges
+from viewkeeper.store.viewreading import ViewReading
 
 
 @dataclass(slots=True)
@@ -53,6 +55,7 @@ class Chain:
             assert isinstance(sink, AggregateSink)
             is_last = number == len(tables.stages) - 1
             self.stages.append(StageRunner(sink, kept, merged if is_last else None))
+        self._reductions = [Reduction(stage.sink) for stage in self.stages]
         self.source: Source | None = None
         if not isinstance(plan.source, Changes):
             assert tables.source is not None
@@ -83,7 +86,7 @@ class Chain:
         """What the first stage makes of rows: a change table, or rows where there is no aggregate."""
         made, errors = self._pipes[0].run(rows)
         changes.errors += errors
-        return reduce_rows(self.stages[0].sink, made) if self.stages else made
+        return self._reductions[0](made) if self.stages else made
 
     def rest(
         self,
@@ -102,7 +105,7 @@ class Chain:
             changes.errors += more
             if is_last:
                 return rows
-            table = reduce_rows(self.stages[number + 1].sink, rows)
+            table = self._reductions[number + 1](rows)
         raise AssertionError("there is no aggregate to fold into")
 
     def run(
@@ -122,7 +125,9 @@ class Chain:
             changes.late += epochs.prune(table, clock)
             gone = epochs.expired(reading, clock)
         state = StoredState(stage, reading)
-        folded = fold(stage.sink, table, state, gone)
+        is_last = number == len(self.stages) - 1
+        emits = not (is_last and self._merged is not None and self._merged.is_merged)
+        folded = fold(stage.sink, table, state, gone, stage.outputs, emits=emits)
         if epochs is not None:
             epochs.keep(folded, changes.objects)
         changes.errors += folded.failed
@@ -152,6 +157,22 @@ class Chain:
             changes.errors += failed - stage.fails(old_output)
 
 
+class WholeRunner:
+    """What is computed whole: from all rows of the leaves, and from nothing before."""
+
+    def __init__(self, relation: Relation) -> None:
+        self._relation = relation
+
+    def run(self, below: Sequence[Sequence[Weighted]]) -> tuple[list[Weighted], int]:
+        from viewkeeper.execute.recompute import recompute
+
+        if any(weight < 0 for rows in below for _, weight in rows):
+            raise ValueError("what is computed whole does not take changes")
+        given = [[row for row, weight in rows for _ in range(weight)] for rows in below]
+        made, errors = recompute(self._relation, given)
+        return [(row, 1) for row in made], errors
+
+
 class Source:
     """A join or a union, over the plans below it."""
 
@@ -160,6 +181,7 @@ class Source:
         self._below = [Chain(*pair) for pair in zip(plans, tables.below, strict=True)]
         self._doubles = [any(type.kind is Kind.DOUBLE for type in plan.types) for plan in plans]
         self.join: InnerRunner | PartnerRunner | None = None
+        self._whole: WholeRunner | None = None
         match source:
             case InnerSource():
                 self.join = InnerRunner(source, tables)
@@ -167,6 +189,8 @@ class Source:
                 self.join = PartnerRunner(source, tables)
             case UnionSource():
                 pass
+            case WholeSource():
+                self._whole = WholeRunner(source.relation)
             case _:
                 assert_never(source)
 
@@ -182,6 +206,10 @@ class Source:
         """The delta of the whole from the deltas of the leaves, from left to right."""
         given = iter(deltas)
         below = [chain.run([next(given) for _ in range(chain.leaves)], reading, changes) for chain in self._below]
+        if self._whole is not None:
+            made, errors = self._whole.run(below)
+            changes.errors += errors
+            return made
         if self.join is None:
             return [row for rows in below for row in rows]
         # A row that changed many times meets its partners twice, not twice as many times.

@@ -24,6 +24,11 @@ class GroupChange:
     weight: int
     sums: list[Sum]
 
+    @property
+    def is_nothing(self) -> bool:
+        """Whether it leaves the state as it is."""
+        return not self.weight and not any(any(sum) if isinstance(sum, list) else sum for sum in self.sums)
+
 
 @dataclass(slots=True)
 class ChangeTable:
@@ -51,31 +56,44 @@ def reduce_rows(sink: AggregateSink, rows: Iterable[Weighted]) -> ChangeTable:
 
     Groups whose changes cancel out stay in, with zeros: folding them changes nothing.
     """
-    table = new_change_table(sink)
-    width = len(sink.group)
-    doubles = [place for place, type in enumerate(sink.group) if type.kind is Kind.DOUBLE]
-    adders = [adder(measure) for measure in sink.measures]
-    columns = [preaggregation.column for preaggregation in sink.preaggregations]
-    numbered = [preaggregation.type.kind is Kind.DOUBLE for preaggregation in sink.preaggregations]
-    groups = table.groups
-    for row, weight in rows:
-        key = row[:width]
-        if doubles:
-            key = tuple(normal_double(cell) if place in doubles else cell for place, cell in enumerate(key))
-        change = groups.get(key)
-        if change is None:
-            change = groups[key] = _no_change(sink)
-        change.weight += weight
-        sums = change.sums
-        for place, add in enumerate(adders):
-            sums[place] = add(sums[place], row, weight)
-        for values, column, is_double in zip(table.values, columns, numbered, strict=True):
-            cell = row[column]
-            if cell is not None:
-                if is_double:
-                    cell = normal_double(cell)
-                values[key, cell] = values.get((key, cell), 0) + weight
-    return table
+    return Reduction(sink)(rows)
+
+
+class Reduction:
+    """The same, prepared once for many batches."""
+
+    def __init__(self, sink: AggregateSink) -> None:
+        self._sink = sink
+        self._doubles = [place for place, type in enumerate(sink.group) if type.kind is Kind.DOUBLE]
+        self._adders = list(enumerate(map(adder, sink.measures)))
+        self._values = [(kept.column, kept.type.kind is Kind.DOUBLE) for kept in sink.preaggregations]
+        zeros = [zero(measure) for measure in sink.measures]
+        self._zeros = zeros if all(total == 0 for total in zeros) else None
+
+    def __call__(self, rows: Iterable[Weighted]) -> ChangeTable:
+        sink, doubles, adders = self._sink, self._doubles, self._adders
+        table = new_change_table(sink)
+        width = len(sink.group)
+        groups = table.groups
+        for row, weight in rows:
+            key = row[:width]
+            if doubles:
+                key = tuple(normal_double(cell) if place in doubles else cell for place, cell in enumerate(key))
+            change = groups.get(key)
+            if change is None:
+                change = GroupChange(0, self._zeros.copy()) if self._zeros is not None else _no_change(sink)
+                groups[key] = change
+            change.weight += weight
+            sums = change.sums
+            for place, add in adders:
+                sums[place] = add(sums[place], row, weight)
+            for values, (column, is_double) in zip(table.values, self._values, strict=True):
+                cell = row[column]
+                if cell is not None:
+                    if is_double:
+                        cell = normal_double(cell)
+                    values[key, cell] = values.get((key, cell), 0) + weight
+        return table
 
 
 def net_rows(rows: Sequence[Weighted], *, has_doubles: bool) -> list[Weighted]:

@@ -17,7 +17,7 @@ from viewkeeper.delta.program import Program, Storage
 from viewkeeper.execute.changetable import ChangeTable, Weighted
 from viewkeeper.model.rowcodec import RowCodec
 from viewkeeper.model.types import Kind, Row
-from viewkeeper.store.viewstore import ObjectChanges
+from viewkeeper.store.applying import ObjectChanges
 
 _pack = msgspec.msgpack.Encoder().encode
 _unpack = msgspec.msgpack.Decoder(int).decode

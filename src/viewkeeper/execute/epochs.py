@@ -16,8 +16,9 @@ from viewkeeper.execute.changetable import ChangeTable
 from viewkeeper.execute.fold import Folded
 from viewkeeper.model.rowcodec import RowCodec
 from viewkeeper.model.types import Row
+from viewkeeper.store.applying import ObjectChanges
 from viewkeeper.store.scan import Interval
-from viewkeeper.store.viewstore import ObjectChanges, ViewReading
+from viewkeeper.store.viewreading import ViewReading
 
 SLICE = 1024
 

@@ -19,7 +19,7 @@ from viewkeeper.model.types import Cell, Row
 from viewkeeper.plan.relation import Relation, Scan
 from viewkeeper.store.groups import ObjectState
 from viewkeeper.store.scan import Interval, Item
-from viewkeeper.store.viewstore import ViewReading
+from viewkeeper.store.viewreading import ViewReading
 
 
 def evaluate(relation: Relation, rows: Sequence[Iterable[Row]]) -> list[Row]:
@@ -28,13 +28,20 @@ def evaluate(relation: Relation, rows: Sequence[Iterable[Row]]) -> list[Row]:
     `rows` has for each scan, from left to right, all columns of the scanned table by their ids; of those that the scan
     does not read any value will do. An expression that fails gives NULL.
     """
+    return evaluated(relation, rows)[0]
+
+
+def evaluated(relation: Relation, rows: Sequence[Iterable[Row]]) -> tuple[list[Row], int]:
+    """The same, and the weight of the rows on which an expression failed."""
     plan = delta_plan(relation, _no_key)
     chain = Chain(plan, with_ids(plan_tables(plan), count()))
     deltas: list[list[Weighted]] = []
     for leaf, given in zip(plan.leaves(), rows, strict=True):
         pick = picker(leaf.columns)
         deltas.append([(pick(row), 1) for row in given])
-    return _netted(chain.run(deltas, _Nothing(), ViewChanges()))
+    changes = ViewChanges()
+    made = _netted(chain.run(deltas, _Nothing(), changes))
+    return made, changes.errors
 
 
 def _no_key(scan: Scan) -> None:

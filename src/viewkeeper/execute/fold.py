@@ -15,7 +15,7 @@ from typing import Any, Protocol
 from viewkeeper.delta.deltaplan import AggregateSink
 from viewkeeper.errors import StoreDamaged
 from viewkeeper.execute.changetable import ChangeTable, Weighted, combine
-from viewkeeper.execute.groupstate import GroupState, ValueState, empty_state, finishers
+from viewkeeper.execute.groupstate import Finish, GroupState, ValueState, empty_state, finishers
 from viewkeeper.model.keycodec import sortable_double
 from viewkeeper.model.types import Cell, Kind, Row, Type
 
@@ -50,20 +50,30 @@ class Folded:
     failed: int = 0
 
 
-def fold(sink: AggregateSink, table: ChangeTable, reader: StateReader, gone: Sequence[Row] = ()) -> Folded:
+def fold(
+    sink: AggregateSink,
+    table: ChangeTable,
+    reader: StateReader,
+    gone: Sequence[Row] = (),
+    outputs: Sequence[Finish] | None = None,
+    *,
+    emits: bool = True,
+) -> Folded:
     """The new state of the groups in a change table, and the delta of the aggregate.
 
-    Groups that are `gone` lose their state whatever it is; they are not in the table.
+    Groups that are `gone` lose their state whatever it is; they are not in the table. `outputs` are the finishers of
+    the sink, if they are at hand. Without `emits` there is no delta: nothing behind the aggregate asks for it.
     """
     folded = Folded(values=[{} for _ in sink.preaggregations])
     groups = list(table.groups)
     changed = _fold_values(sink, table, reader, folded)
-    outputs = finishers(sink)
+    if outputs is None:
+        outputs = finishers(sink)
     for group, old in zip(groups, reader.states(groups), strict=True):
         change = table.groups[group]
         state = old if old is not None else empty_state(sink)
         sums = [
-            combine(measure, mine, more)
+            mine + more if type(mine) is int else combine(measure, mine, more)
             for measure, mine, more in zip(sink.measures, state.sums, change.sums, strict=True)
         ]
         values = [
@@ -81,16 +91,16 @@ def fold(sink: AggregateSink, table: ChangeTable, reader: StateReader, gone: Seq
         if old is not None or new is not None:
             folded.states[group] = new
             folded.outputs[group] = (None if before is None else before[0], None if after is None else after[0])
-        _emit(folded, before, after)
-    for group, old in zip(gone, reader.states(gone), strict=True):
+        _emit(folded, before, after, emits)
+    for group, old in zip(gone, reader.states(gone) if gone else (), strict=True):
         if old is not None:
             shown = _output(group, old, outputs)
             folded.states[group], folded.outputs[group] = None, (shown[0], None)
-            _emit(folded, shown, None)
+            _emit(folded, shown, None, emits)
     return folded
 
 
-def _output(group: Row, state: GroupState, outputs: list[Any]) -> tuple[Row, bool]:
+def _output(group: Row, state: GroupState, outputs: Sequence[Finish]) -> tuple[Row, bool]:
     cells: list[Cell] = []
     failed = False
     for finish in outputs:
@@ -100,9 +110,11 @@ def _output(group: Row, state: GroupState, outputs: list[Any]) -> tuple[Row, boo
     return (*group, *cells), failed
 
 
-def _emit(folded: Folded, before: tuple[Row, bool] | None, after: tuple[Row, bool] | None) -> None:
+def _emit(folded: Folded, before: tuple[Row, bool] | None, after: tuple[Row, bool] | None, emits: bool) -> None:
     # Also where the row looks the same: a NULL may begin, or cease, to be a failure.
     folded.failed += (after is not None and after[1]) - (before is not None and before[1])
+    if not emits:
+        return
     if before is not None and after is not None and same_row(before[0], after[0]):
         return
     if before is not None:

@@ -12,7 +12,8 @@ from viewkeeper.execute.changetable import Weighted
 from viewkeeper.execute.joinindex import IndexDelta, IndexRunner
 from viewkeeper.execute.rows.expr import Failures, compile_row
 from viewkeeper.model.types import Row
-from viewkeeper.store.viewstore import ObjectChanges, ViewReading
+from viewkeeper.store.applying import ObjectChanges
+from viewkeeper.store.viewreading import ViewReading
 
 Parts = tuple[Row | None, ...]
 """The rows found so far, by side."""

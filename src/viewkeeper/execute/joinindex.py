@@ -19,8 +19,9 @@ from viewkeeper.execute.rows.expr import Failures, compile_row
 from viewkeeper.model.picking import picker
 from viewkeeper.model.rowcodec import RowCodec
 from viewkeeper.model.types import Kind, Row
+from viewkeeper.store.applying import ObjectChanges
 from viewkeeper.store.scan import Interval
-from viewkeeper.store.viewstore import ObjectChanges, ViewReading
+from viewkeeper.store.viewreading import ViewReading
 
 SLICE = 4
 MOST_SLICE = 4096

@@ -6,7 +6,8 @@ from viewkeeper.execute.joinindex import IndexRunner
 from viewkeeper.model.layout import Layout
 from viewkeeper.model.rowcodec import RowCodec
 from viewkeeper.model.types import Row
-from viewkeeper.store.viewstore import ObjectChanges, ViewReading
+from viewkeeper.store.applying import ObjectChanges
+from viewkeeper.store.viewreading import ViewReading
 
 
 class PartnerCounts:

@@ -24,7 +24,8 @@ from viewkeeper.execute.partnercounts import PartnerCounts
 from viewkeeper.execute.rows.expr import Failures, compile_predicate
 from viewkeeper.model.types import Row
 from viewkeeper.plan.join import PartnerKind
-from viewkeeper.store.viewstore import ObjectChanges, ViewReading
+from viewkeeper.store.applying import ObjectChanges
+from viewkeeper.store.viewreading import ViewReading
 
 Others = Callable[[bytes, ViewReading], Mapping[bytes, Weighted]]
 """The rows of the other side under a prefix, by key."""

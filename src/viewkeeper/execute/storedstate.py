@@ -10,12 +10,16 @@ from viewkeeper.delta.program import Program
 from viewkeeper.delta.tables import StageTables
 from viewkeeper.execute.changetable import normal_double
 from viewkeeper.execute.encodedrows import weight_behind
-from viewkeeper.execute.groupstate import GroupState, decode_state, encode_state
+from viewkeeper.execute.groupstate import GroupState, decode_state, encode_state, finishers
 from viewkeeper.execute.rows.expr import Failures, compile_row
 from viewkeeper.model.rowcodec import RowCodec
 from viewkeeper.model.types import Cell, Kind, Row
+from viewkeeper.plan.expr import Input
 from viewkeeper.store.scan import Interval
-from viewkeeper.store.viewstore import ViewReading
+from viewkeeper.store.viewreading import ViewReading
+
+KEYS = 4096
+"""Encoded keys that are remembered of a stage."""
 
 
 class StageRunner:
@@ -23,6 +27,8 @@ class StageRunner:
 
     def __init__(self, sink: AggregateSink, tables: StageTables, merged: Program | None) -> None:
         self.sink = sink
+        self.outputs = finishers(sink)
+        self._keys: dict[Row, bytes] = {}
         self._merged = merged if tables.states is None else None
         layout = merged.layout if merged is not None and tables.states is None else tables.states
         assert layout is not None
@@ -30,9 +36,19 @@ class StageRunner:
         self.values = [RowCodec(values) for values in tables.values]
         self._doubles = [place for place, type in enumerate(sink.group) if type.kind is Kind.DOUBLE]
         self._shown = None if self._merged is None else compile_row(self._merged.shown)
+        self.may_fail = self._merged is not None and any(not isinstance(expr, Input) for expr in self._merged.shown)
 
     def key(self, group: Row) -> bytes:
         """The encoded key under which a group's state is stored."""
+        found = self._keys.get(group)
+        if found is None:
+            # A batch asks for each of its groups several times, and writes that follow one another for few.
+            if len(self._keys) >= KEYS:
+                self._keys.clear()
+            found = self._keys[group] = self._key(group)
+        return found
+
+    def _key(self, group: Row) -> bytes:
         if self._merged is None:
             return self.codec.key.encode_key(group)
         return self.codec.key.encode_key([group[place] for place in self._merged.key_from])
@@ -51,7 +67,7 @@ class StageRunner:
 
     def fails(self, output: Row | None) -> bool:
         """Whether showing an output row fails."""
-        if self._shown is None or output is None:
+        if self._shown is None or output is None or not self.may_fail:
             return False
         failures = Failures()
         self._shown(output, failures)

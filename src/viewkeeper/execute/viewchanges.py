@@ -6,19 +6,23 @@ change table of the first stage; everything behind it is small.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import compress
 from typing import Any
 
 from viewkeeper.delta.program import Program
 from viewkeeper.errors import StoreDamaged
 from viewkeeper.execute.chain import Chain, ViewChanges
-from viewkeeper.execute.changetable import Weighted
+from viewkeeper.execute.changetable import ChangeTable, Weighted
 from viewkeeper.execute.encodedrows import EncodedRows, FirstChanges, RowEncoder, with_weight
 from viewkeeper.execute.epochs import Clock
-from viewkeeper.store.viewstore import ObjectChanges, ViewReading
+from viewkeeper.store.applying import ObjectChanges
+from viewkeeper.store.viewreading import ViewReading
 
 __all__ = ["ViewChanges", "ViewRunner"]
+
+
+_NO_ROWS = EncodedRows([], [], [])
 
 
 class ViewRunner:
@@ -45,6 +49,33 @@ class ViewRunner:
         changes = ViewChanges()
         first = self.first_changes(self._chain.rows(deltas, reading, changes))
         return FirstChanges(first.changes, first.errors + changes.errors, changes.objects)
+
+    @property
+    def tells_keys(self) -> bool:
+        """Whether what its first stage gives says which rows of the view change."""
+        stages = len(self.program.plan.stages)
+        return stages == 1 or (stages == 2 and self.program.is_merged)
+
+    def within(self, first: FirstChanges, wanted: Callable[[bytes], bool]) -> FirstChanges:
+        """What the first stage gave of rows of the view that have such keys; it has to tell these.
+
+        A group that nothing is added to is left out, also where a global aggregate always has it.
+        """
+        found = first.changes
+        if isinstance(found, EncodedRows):
+            whole = zip(found.keys, found.rows, found.weights, strict=True)
+            left = [entry for entry in whole if wanted(entry[0])]
+            return first._replace(changes=EncodedRows(*map(list, zip(*left, strict=True))) if left else _NO_ROWS)
+        stage = self._chain.stages[0]
+        values = [{key for key, weight in values.items() if weight} for values in found.values]
+        valued = {group for keys in values for group, _ in keys}
+        kept = {
+            group: change
+            for group, change in found.groups.items()
+            if (group in valued or not change.is_nothing) and wanted(stage.key(group))
+        }
+        weights = [{key: weight for key, weight in one.items() if key[0] in kept} for one in found.values]
+        return first._replace(changes=ChangeTable(kept, weights))
 
     def run(
         self,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from viewkeeper.model.layout import Layout
 from viewkeeper.model.schema import Column
@@ -17,7 +17,13 @@ class View:
     and views. `auxiliary` are the ids of its auxiliary tables, in the order in which its program numbers them. `key`
     are the visible columns that make a row unique, in stored order; empty if they do not. `repeats`: equal rows are
     stored once, with a weight. A view that `replaces` another is filled beside it and takes its name when both are
-    swapped.
+    swapped. `in_base`: its rows are beside those of the tables, and follow in the transaction of each write,
+    `since` a position. `is_lazy`: a plain read of it is up to date although it may lag; the catalog sees to that.
+
+    `ages`: it changes with time alone, since epochs leave it.
+
+    A LOCAL view of a table in partitions is kept once for each: `parts` are the ids for all but the first of them, each
+    as `id` and `auxiliary` are for that one.
     """
 
     id: int
@@ -33,11 +39,27 @@ class View:
     approximate: tuple[int, ...]
     auxiliary: tuple[int, ...]
     replaces: int | None = None
+    in_base: bool = False
+    since: int = 0
+    parts: tuple[tuple[int, ...], ...] = ()
+    ages: bool = False
+    is_lazy: bool = False
 
     @property
     def objects(self) -> tuple[int, ...]:
         """The ids of everything that is stored for it, the view itself first."""
-        return (self.id, *self.auxiliary)
+        return (self.id, *self.auxiliary, *(number for part in self.parts for number in part))
+
+    @property
+    def tables(self) -> tuple[int, ...]:
+        """The ids of the tables that have its rows: one, or one for each partition."""
+        return (self.id, *(part[0] for part in self.parts))
+
+    def part(self, partition: int) -> View:
+        """The view of one partition, by itself."""
+        number, *auxiliary = self.parts[partition - 1] if partition else (self.id, *self.auxiliary)
+        layout = replace(self.layout, id=number)
+        return replace(self, id=number, auxiliary=tuple(auxiliary), layout=layout, parts=())
 
     @property
     def columns(self) -> tuple[Column, ...]:

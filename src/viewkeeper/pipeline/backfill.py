@@ -3,21 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass
 from time import monotonic
 
 from viewkeeper.delta.deltaplan import AggregateSink
 from viewkeeper.errors import Outrun
-from viewkeeper.execute.encodedrows import FirstChanges
+from viewkeeper.execute.encodedrows import EncodedRows, FirstChanges
 from viewkeeper.pipeline.claiming import claimed
 from viewkeeper.pipeline.session import SparkSource
 from viewkeeper.pipeline.uncollected import uncollected
 from viewkeeper.store.embedded import EmbeddedStore
 from viewkeeper.store.groups import GroupState
+from viewkeeper.store.interface import Store
 from viewkeeper.store.scan import ALL, Interval
 from viewkeeper.store.viewsnapshot import split_view
 from viewkeeper.views.bound import BoundView, BoundViews
-from viewkeeper.views.fill import SMALL, STEP_ROWS, Filling, StepInputs, apply_step, begin_fill, fill_step
+from viewkeeper.views.fill import (
+    SMALL,
+    STEP_ROWS,
+    Filling,
+    StepInputs,
+    WholeInputs,
+    apply_step,
+    apply_whole,
+    begin_fill,
+    fill_step,
+    from_nothing,
+    leaf_rows,
+)
 
 GROUPED_ROWS = 4_000_000
 """Rows of input that one step of an aggregate takes: what comes back is one row a group."""
@@ -49,6 +63,12 @@ class Filled:
 Progress = Callable[[Filled], None]
 
 
+def uses_spark(store: Store, bound: BoundViews, one: BoundView) -> bool:
+    """Whether a fill of a view takes Spark: for a large leaf, or for many rows in all if it is computed whole."""
+    sizes = [leaf_rows(store, bound, leaf.object) for leaf in one.leaves]
+    return one.partition is None and (sum(sizes) if one.is_whole else max(sizes)) > SMALL
+
+
 class Filler:
     """Fills views of a store. While it fills one, it holds a claim on it, so that no other maintainer does the same."""
 
@@ -75,9 +95,13 @@ class Filler:
         filling = Filling(self._store, bound, one, state.watermark)
         total = sum(filling.sizes)
         began, done = monotonic(), 0
+        if one.is_whole and uses_spark(self._store, bound, one):
+            with uncollected():
+                self._run_whole(filling, state, total)
+            return
         while state.filled is not None:
             mark = filling.mark(state)
-            if filling.sizes[mark.leaf] <= SMALL or one.view.id in self._by_rows:
+            if filling.sizes[mark.leaf] <= SMALL or one.view.id in self._by_rows or one.partition is not None:
                 done += min(STEP_ROWS, filling.sizes[mark.leaf])
                 state = fill_step(filling, state, self._holder)
             else:
@@ -91,6 +115,26 @@ class Filler:
                 state = self._state(group)
             self._progress(Filled(one.view.name, done, total, monotonic() - began))
 
+    def _run_whole(self, filling: Filling, state: GroupState, total: int) -> None:
+        """All of a view that can only be computed whole, on Spark. One that was killed has to begin anew."""
+        from viewkeeper.pipeline.wholefill import whole_fill
+
+        began, one = monotonic(), filling.one
+        state = from_nothing(filling, state)
+        pieces = whole_fill(self._spark.session(), self._store, filling.bound, one, state.watermark)
+        with closing(pieces):
+            for number, made in enumerate(pieces, 1):
+                state = self._apply_piece(filling, state, made, b"%d" % number)
+        self._apply_piece(filling, state, FirstChanges(EncodedRows([], [], []), 0), None)
+        self._progress(Filled(one.view.name, total, total, monotonic() - began))
+
+    def _apply_piece(self, filling: Filling, state: GroupState, made: FirstChanges, after: bytes | None) -> GroupState:
+        state = apply_whole(filling, state, WholeInputs(made=made), after, self._holder)
+        if after is not None:
+            # An apply lets go of the claim.
+            self._store.view_tables.claim(filling.one.view.id, self._holder, CLAIM_SECONDS)
+        return state
+
     def _state(self, group: int) -> GroupState:
         state = self._store.view_tables.groups().get(group)
         if state is None:
@@ -102,7 +146,7 @@ class Filler:
         bound, source = filling.bound, filling.one.leaves[leaf].object
         keeps_rows = filling.one.is_joined or not isinstance(filling.one.program.plan.stages[0].sink, AggregateSink)
         parts = -(-filling.sizes[leaf] // (STORED_ROWS if keeps_rows else GROUPED_ROWS))
-        if source in bound.catalog.tables:
+        if source in bound.catalog.codecs:
             intervals = self._store.split(bound.catalog.codecs[source], parts)
         else:
             intervals = split_view(self._store, bound.catalog.view_codecs[source], parts, ALL)

@@ -38,12 +38,12 @@ def bulk_firsts(
         together = [one for one in views if one.leaves[0].object == source]
         columns = used_columns(together)
         ends = store.position(lower), store.position(upper)
-        below = bound.views.get(source)
-        if below is None:
-            frame = log_frame(spark, store, bound.catalog.codecs[source], columns, *ends)
+        repeats = bound.repeats(source)
+        if bound.fed_by(source) is None:
+            frame = log_frame(spark, store, bound.catalog.codecs[source], columns, *ends, repeats=repeats)
         else:
             codec = bound.catalog.view_codecs[source]
-            frame = feed_frame(spark, store, codec, columns, *ends, repeats=below.view.repeats)
+            frame = feed_frame(spark, store, codec, columns, *ends, repeats=repeats)
         found.update(run_stages(spark, store, together, frame))
     return found
 
@@ -60,14 +60,12 @@ def bulk_fill(
     """What the first stage of a view makes of an interval of its source, of about so many rows, as of a position."""
     columns = used_columns([one])
     source = one.leaves[0].object
-    below = bound.views.get(source)
+    repeats = bound.repeats(source)
     at = store.position(position)
     parts = tasks_for(spark, rows, SMALL, ROWS_A_TASK)
-    if below is None:
-        frame = table_frame(spark, store, bound.catalog.codecs[source], columns, at, interval, parts=parts)
-    else:
-        codec = bound.catalog.view_codecs[source]
-        frame = view_frame(spark, store, codec, columns, at, interval, repeats=below.view.repeats, parts=parts)
+    codec = bound.catalog.view_codecs[source] if bound.fed_by(source) else bound.catalog.codecs[source]
+    framed = view_frame if bound.fed_by(source) else table_frame
+    frame = framed(spark, store, codec, columns, at, interval, repeats=repeats, parts=parts)
     return run_stages(spark, store, [one], frame)[one.view.id]
 
 

@@ -28,7 +28,7 @@ from viewkeeper.pipeline.stored import StoredTable
 from viewkeeper.store.embedded import EmbeddedStore
 from viewkeeper.store.keyspace import stored_view_key
 from viewkeeper.store.scan import Interval, Item
-from viewkeeper.store.viewstore import ViewReading
+from viewkeeper.store.viewreading import ViewReading
 from viewkeeper.views.bound import BoundView, BoundViews
 from viewkeeper.views.deltas import Pair, feed_pairs, table_pairs, weighted
 from viewkeeper.views.fill import Input, leaf_input
@@ -54,9 +54,10 @@ class Part(Protocol):
 def part_since(store: EmbeddedStore, bound: BoundViews, one: BoundView, since: int, upto: int) -> Part | None:
     """What changes of the input at since <= position < upto have touched; None if all has to be looked at.
 
-    Of a join all has to be: what a change touches is known only by its partners of then.
+    Of a join all has to be: what a change touches is known only by its partners of then. So has all of a view that is
+    kept once for each partition.
     """
-    if one.is_joined:
+    if one.is_joined or one.partition is not None:
         return None
     stages = one.program.plan.stages
     sink = stages[0].sink
@@ -87,7 +88,7 @@ def _changes(
 ) -> tuple[RowCodec, list[Pair]]:
     """The codec of a view's source, and its changes."""
     source = one.leaves[0].object
-    below = bound.views.get(source)
+    below = bound.fed_by(source)
     if below is None:
         pairs = table_pairs(store, frozenset([source]), since, upto)
         return bound.catalog.codecs[source], pairs[source]
@@ -111,7 +112,7 @@ class RowPart:
 
     def input(self, store: EmbeddedStore, bound: BoundViews, one: BoundView, position: int) -> Input:
         found: list[Row | None]
-        if one.leaves[0].object in bound.catalog.tables:
+        if one.leaves[0].object in bound.catalog.codecs:
             found = store.snapshot(store.position(position)).get_many(self.codec, self.source_keys)
         else:
             below = store.view_tables.as_of(self.codec, position)

@@ -12,6 +12,7 @@ import time
 from viewkeeper.errors import Closed, ForkedHandle, ViewkeeperError
 from viewkeeper.model.view import View
 from viewkeeper.pipeline.repair import repair
+from viewkeeper.pipeline.schedule import work_due
 from viewkeeper.pipeline.scratchfill import scratch_filler
 from viewkeeper.pipeline.session import SparkSource
 from viewkeeper.pipeline.verify import verify
@@ -52,7 +53,8 @@ class Checks:
         due: list[tuple[int, int]] = []
         now = time.time_ns() // 1000
         for number, view in self._store.catalog().views.items():
-            if number not in objects or states[objects[number].group].filled is not None or view.replaces is not None:
+            is_whole = number in objects and states[objects[number].group].filled is None
+            if not (is_whole or view.in_base) or view.replaces is not None:
                 continue
             checked = notes[number].verified_at if number in notes else 0
             if now - checked >= self._every * 1e6:
@@ -60,9 +62,7 @@ class Checks:
         if not due:
             return None
         checked, number = min(due)
-        head = self._store.offset(self._store.head())
-        lags = any(state.watermark < head for state in states.values())
-        if lags and now - checked < self._every * PATIENCE * 1e6:
+        if work_due(self._store) is not None and now - checked < self._every * PATIENCE * 1e6:
             return None
         return self._store.catalog().views.get(number)
 

@@ -1,10 +1,10 @@
-"""Keeps others from applying to a group for as long as it takes."""
+"""Keeps others from applying to groups for as long as it takes."""
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 
 from viewkeeper.errors import Outrun, StoreError, ViewNotReady
@@ -22,21 +22,38 @@ def claimed(views: ViewStore, view: View, holder: str, *, seconds: float, wait: 
     `seconds`. It may still be lost, to a process that was stopped for longer: whoever writes compares and sets.
     """
     group = _claim(views, view, holder, seconds, time.monotonic() + wait)
+    with _renewed(views, [group], holder, seconds):
+        yield group
+
+
+@contextmanager
+def claims(views: ViewStore, groups: Collection[int], holder: str, *, seconds: float) -> Iterator[frozenset[int]]:
+    """Inside, only `holder` may apply to those of the groups that it gets at once: the others belong to somebody."""
+    held = frozenset(group for group in groups if views.claim(group, holder, seconds))
+    with _renewed(views, held, holder, seconds):
+        yield held
+
+
+@contextmanager
+def _renewed(views: ViewStore, groups: Collection[int], holder: str, seconds: float) -> Iterator[None]:
+    """Inside, claims are renewed; at its end they are released."""
     over = threading.Event()
 
     def renew() -> None:
         while not over.wait(seconds / 3):
-            with suppress(StoreError):
-                views.claim(group, holder, seconds)
+            for group in groups:
+                with suppress(StoreError):
+                    views.claim(group, holder, seconds)
 
     renewing = threading.Thread(target=renew, name="viewkeeper-claim", daemon=True)
     renewing.start()
     try:
-        yield group
+        yield
     finally:
         over.set()
         renewing.join()
-        views.release(group, holder)
+        for group in groups:
+            views.release(group, holder)
 
 
 def _claim(views: ViewStore, view: View, holder: str, seconds: float, deadline: float) -> int:

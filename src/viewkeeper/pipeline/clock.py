@@ -7,7 +7,6 @@ says nothing that could be stale.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
@@ -17,11 +16,14 @@ from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxRows
 from pyspark.sql.types import LongType, StructField, StructType
 
 from viewkeeper.pipeline.registration import name_in
+from viewkeeper.pipeline.schedule import work_due
 from viewkeeper.pipeline.workerstore import worker_store
 from viewkeeper.store.embedded import EmbeddedStore
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+__all__ = ["ClockReader", "ClockSource", "clock_frame", "work_due"]
 
 MOST_CHANGES = 1_000_000
 """Changes of a batch: what is in memory at once, and how long a kill sets maintenance back."""
@@ -29,21 +31,6 @@ _SCHEMA = StructType([StructField("tick", LongType())])
 
 Due = Callable[[EmbeddedStore], "int | None"]
 """From which position on there is work, the least over all groups; None if there is none."""
-
-
-def work_due(store: EmbeddedStore) -> int | None:
-    """The lowest watermark before the head, of groups that are whole and not left alone after a failure.
-
-    Or the head, if a group stands behind it: the base was rolled back, and what is there has to be filled anew.
-    """
-    head = store.offset(store.head())
-    states = store.view_tables.groups().values()
-    behind = [state for state in states if state.filled is None and state.watermark < head]
-    if not behind:
-        return head if any(state.watermark > store.offset(store.head()) for state in states) else None
-    now = time.time_ns() // 1000
-    aside = {number for number, note in store.view_tables.notes().items() if note.retry_at > now}
-    return min((state.watermark for state in behind if aside.isdisjoint(state.objects)), default=None)
 
 
 def clock_frame(

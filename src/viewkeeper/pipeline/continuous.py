@@ -14,17 +14,21 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from viewkeeper.errors import BatchFailed, Closed, ForkedHandle, SparkMissing, ViewkeeperError, WrongType
+from viewkeeper.errors import BatchFailed, Closed, ForkedHandle, SparkMissing, StoreError, ViewkeeperError, WrongType
 from viewkeeper.model.duration import milliseconds
 from viewkeeper.pipeline.backfill import Filler, Progress
 from viewkeeper.pipeline.checks import Checks
+from viewkeeper.pipeline.lazy import LazySettings, LazyTurn
 from viewkeeper.pipeline.maintainer import BATCH_CHANGES, Maintainer, Round
 from viewkeeper.pipeline.progress import shown
+from viewkeeper.pipeline.refreshing import Refreshing
 from viewkeeper.pipeline.session import SparkSource
+from viewkeeper.pipeline.share import Share
 from viewkeeper.store.embedded import EmbeddedStore
 from viewkeeper.views.bound import BoundView, BoundViews, bound_views
 from viewkeeper.views.settle import settle_views
@@ -39,6 +43,11 @@ RETRY = 1.0
 """Seconds to wait after what went wrong for all views."""
 TICK_SECONDS = 5.0
 """A batch of the clock does rounds for at most this long, so that a stop is soon heard."""
+SHORT_WAIT = 0.25
+"""Seconds for which a batch of the clock waits for a group that is due then: another batch costs as much."""
+BEAT = 1.0
+ALIVE = 10.0
+"""Seconds between two signs of life, and for how long readers take one for granted: a beat waits for an apply."""
 
 Told = Callable[[Round], None]
 
@@ -57,18 +66,24 @@ class Maintenance:
         *,
         trigger: str = "100 milliseconds",
         batch_changes: int = BATCH_CHANGES,
+        share: float = 1.0,
+        lazy: LazySettings | None = None,
         verify_every: float | None = None,
         repair: bool = False,
         progress: bool | Progress = False,
         told: Told | None = None,
     ) -> None:
         interval = _checked(trigger, batch_changes, verify_every)
+        self.share = Share(share)
         self._store = store
         self._told = told or (lambda done: None)
         self._stopping = threading.Event()
-        self._maintainer = Maintainer(store, spark, batch_changes=batch_changes)
+        self._maintainer = Maintainer(store, spark, batch_changes=self.share.batch(batch_changes), by_mode=True)
         self._shown = shown(progress)
-        self._filler = Filler(store, spark, self._maintainer.holder, self._shown.__enter__())
+        self._paced = self.share.paced(self._stopping.wait, self._shown.__enter__())
+        self._filler = Filler(store, spark, self._maintainer.holder, self._paced)
+        settings = lazy or LazySettings()
+        turn = LazyTurn(store, spark, settings=replace(settings, job_changes=self.share.batch(settings.job_changes)))
         self.checkpoint = tempfile.mkdtemp(prefix="viewkeeper-checkpoint-")
         self.error: BaseException | None = None
         try:
@@ -76,11 +91,19 @@ class Maintenance:
         except BaseException:
             shutil.rmtree(self.checkpoint, ignore_errors=True)
             raise
-        self._threads = [threading.Thread(target=self._fill, name="viewkeeper-fills", daemon=True)]
+        works: dict[str, Callable[[], None]] = {
+            "fills": self._fill,
+            "beat": self._beat,
+            "lazy": partial(turn.run, self._stopping, self.share, self._told),
+            "periodic": partial(
+                Refreshing(store, spark, self._maintainer.attempts).run, self._stopping, self.share, self._told
+            ),
+        }
         if verify_every is not None:
-            checks = Checks(store, spark, verify_every, repair=repair)
-            run = partial(checks.run, self._stopping)
-            self._threads.append(threading.Thread(target=run, name="viewkeeper-checks", daemon=True))
+            works["checks"] = partial(Checks(store, spark, verify_every, repair=repair).run, self._stopping)
+        self._threads = [
+            threading.Thread(target=run, name=f"viewkeeper-{name}", daemon=True) for name, run in works.items()
+        ]
         for thread in self._threads:
             thread.start()
         atexit.register(self._end)
@@ -98,9 +121,10 @@ class Maintenance:
     def _tick(self, _: DataFrame, __: int) -> None:
         """One batch of the clock: rounds until nothing is left, or for some seconds."""
         until = time.monotonic() + TICK_SECONDS
-        while not self._stopping.is_set():
+        while not self._stopping.wait(self.share.rest()):
             try:
-                done = self._maintainer.round(fill=False)
+                with self.share.busy():
+                    done = self._maintainer.round(fill=False)
             except (Closed, ForkedHandle) as error:
                 self.error = error
                 self._stopping.set()
@@ -111,10 +135,33 @@ class Maintenance:
                 self._stopping.wait(RETRY)
                 return
             self._told(done)
-            if not done.left or time.monotonic() > until:
+            if time.monotonic() > until or not (done.left or self._wait_for_due()):
                 return
-            if not done.groups:
+            if done.left and not done.groups:
                 time.sleep(0.005)
+
+    def _wait_for_due(self) -> bool:
+        """Wait for a group that is soon due by its interval; False if there is none."""
+        seconds = self._maintainer.next_due()
+        if seconds is None or not 0 < seconds <= SHORT_WAIT:
+            return False
+        self._stopping.wait(seconds)
+        return True
+
+    def _beat(self) -> None:
+        """Say again and again that this maintainer is alive, also during a long batch."""
+        while True:
+            try:
+                self._store.view_tables.beat(self._maintainer.holder, ALIVE)
+            except (Closed, ForkedHandle):
+                return
+            except StoreError:
+                # A full disk, say: readers take it for dead until the next beat is heard.
+                pass
+            if self._stopping.wait(BEAT):
+                break
+        with suppress(ViewkeeperError):
+            self._store.view_tables.beat(self._maintainer.holder, 0)
 
     def _fill(self) -> None:
         while not self._stopping.wait(LOOK):
@@ -132,7 +179,7 @@ class Maintenance:
             if self._stopping.is_set():
                 return
             one, done = bound.views[number], Round()
-            self._maintainer.guard([one], done, partial(self._fill_one, bound, one, done))
+            self._maintainer.attempts.guard([one], done, partial(self._fill_one, bound, one, done))
             if done.failed or done.filled:
                 self._told(done)
         if any(view.replaces is not None for view in bound.catalog.views.values()):
@@ -140,8 +187,9 @@ class Maintenance:
             settle_views(self._store)
 
     def _fill_one(self, bound: BoundViews, one: BoundView, done: Round) -> None:
+        self._paced.begin()
         if self._filler.fill(bound, one):
-            self._maintainer.tell_filled(one, done)
+            self._maintainer.attempts.tell_filled(one, done)
 
     @property
     def is_running(self) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -74,6 +74,20 @@ class Differences:
             self.examples.append(
                 Example(table.name, kind, table.key_of(row), table.shown(stored), table.shown(expected))
             )
+
+
+def added(parts: Sequence[Differences]) -> Differences:
+    """What was found in tables that are alike, as if in one: the first."""
+    total = Differences(parts[0].table)
+    for part in parts:
+        total.rows += part.rows
+        total.missing += part.missing
+        total.unexpected += part.unexpected
+        total.different += part.different
+        for example in part.examples:
+            if sum(known.kind == example.kind for known in total.examples) < EXAMPLES:
+                total.examples.append(example)
+    return total
 
 
 Found = Callable[[bytes, bytes | None, bytes | None], None]

@@ -27,8 +27,8 @@ from viewkeeper.pipeline.tablesource import ROWS_A_TASK, SMALL
 from viewkeeper.pipeline.workerstore import worker_views
 from viewkeeper.store.embedded import EmbeddedStore
 from viewkeeper.store.scan import ALL, Interval
+from viewkeeper.store.viewreading import ViewReading
 from viewkeeper.store.viewsnapshot import split_view
-from viewkeeper.store.viewstore import ViewReading
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession

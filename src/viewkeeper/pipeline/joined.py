@@ -15,9 +15,9 @@ from viewkeeper.execute.encodedrows import FirstChanges
 from viewkeeper.pipeline.logsource import feed_frame, log_frame
 from viewkeeper.pipeline.sparkerrors import told
 from viewkeeper.pipeline.tablesource import table_frame, view_frame
+from viewkeeper.store.applying import ObjectChanges
 from viewkeeper.store.embedded import EmbeddedStore
 from viewkeeper.store.scan import Interval
-from viewkeeper.store.viewstore import ObjectChanges
 from viewkeeper.views.bound import BoundView, BoundViews
 
 if TYPE_CHECKING:
@@ -47,14 +47,14 @@ def joined_firsts(
         from viewkeeper.pipeline.joinframes import Framed
 
         ends = store.position(lower), store.position(upper)
-        below = bound.views.get(changes.object)
+        repeats = bound.repeats(changes.object)
         columns = tuple(sorted(set(changes.columns)))
-        if below is None:
+        if bound.fed_by(changes.object) is None:
             codec = bound.catalog.codecs[changes.object]
             rows = int(2 * (upper - lower) * shares.get(changes.object, 0.0))
-            return Framed(log_frame(spark, store, codec, columns, *ends), rows, is_log=True)
+            return Framed(log_frame(spark, store, codec, columns, *ends, repeats=repeats), rows, is_log=True)
         codec = bound.catalog.view_codecs[changes.object]
-        frame = feed_frame(spark, store, codec, columns, *ends, repeats=below.view.repeats)
+        frame = feed_frame(spark, store, codec, columns, *ends, repeats=repeats)
         return Framed(frame, upper - lower)
 
     joined = Joined()
@@ -80,13 +80,14 @@ def joined_fill(
 
         if at != number:
             return None
-        below, when = bound.views.get(changes.object), store.position(position)
+        repeats, when = bound.repeats(changes.object), store.position(position)
         columns = tuple(sorted(set(changes.columns)))
-        if below is None:
+        if bound.fed_by(changes.object) is None:
             codec = bound.catalog.codecs[changes.object]
-            return Framed(table_frame(spark, store, codec, columns, when, interval), rows, is_log=True)
+            frame = table_frame(spark, store, codec, columns, when, interval, repeats=repeats)
+            return Framed(frame, rows, is_log=True)
         codec = bound.catalog.view_codecs[changes.object]
-        return Framed(view_frame(spark, store, codec, columns, when, interval, repeats=below.view.repeats), rows)
+        return Framed(view_frame(spark, store, codec, columns, when, interval, repeats=repeats), rows)
 
     joined = Joined()
     _run(spark, store, [one], leaf, joined, filling=True)

@@ -19,7 +19,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
 from viewkeeper.delta.deltaplan import AggregateSink, Changes, DeltaPlan, Linear, Select
-from viewkeeper.delta.joinplan import Index, InnerSource, ManySource, PartnerSource, Side, UnionSource
+from viewkeeper.delta.joinplan import Index, InnerSource, ManySource, PartnerSource, Side, UnionSource, WholeSource
 from viewkeeper.delta.sides import SIDE_COLUMNS, is_plain, numbers_of
 from viewkeeper.delta.tables import IndexTable, PlanTables, SourceTables
 from viewkeeper.execute.chain import Chain, ViewChanges
@@ -37,8 +37,9 @@ from viewkeeper.model.arrow import from_cells
 from viewkeeper.model.types import Kind, Type
 from viewkeeper.pipeline.indexframe import look_up, scan_frame
 from viewkeeper.pipeline.partnertasks import PartnerTasks
+from viewkeeper.store.applying import ObjectChanges
 from viewkeeper.store.embedded import EmbeddedStore
-from viewkeeper.store.viewstore import ObjectChanges, ViewReading
+from viewkeeper.store.viewreading import ViewReading
 
 NETTED_ROWS = 100_000
 """Rows of a side's delta up to which it is netted before it is joined."""
@@ -113,6 +114,8 @@ class JoinFrames:
             case UnionSource():
                 found = [self._plan(plan, below) for plan, below in zip(source.branches, tables.below, strict=True)]
                 return _united([one for one in found if one is not None])
+            case WholeSource():
+                raise ValueError("it is computed whole")
         assert_never(source)
 
     def _next_leaf(self, changes: Changes) -> Framed | None:

@@ -34,16 +34,19 @@ def log_frame(
     lower: Position,
     upper: Position,
     *,
+    repeats: bool = False,
     parts: int | None = None,
 ) -> DataFrame:
-    """The changes of a base table at lower <= position < upper: `c` and its id for each column, and `_w`.
+    """The changes of a table at lower <= position < upper: `c` and its id for each column, and `_w`.
+
+    It may be a view that is kept beside the tables; where that `repeats` rows, `_w` is how often one was, or is, there.
 
     A change is its row before with -1 and its row after with +1; neither, if these columns are the same in both. A
     position inside a transaction stands for its end. NotRetained, when the frame is read, if the log has lost `lower`.
     """
     start, end = store.offset(lower), store.offset(upper)
     count = parts or tasks_for(spark, end - start, SMALL, CHANGES_A_TASK)
-    return _frame(spark, store, codec, columns, cut_log(store, start, end, count))
+    return _frame(spark, store, codec, columns, cut_log(store, start, end, count), repeats=repeats)
 
 
 def feed_frame(

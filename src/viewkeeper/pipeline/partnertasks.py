@@ -27,8 +27,8 @@ from viewkeeper.model.rowcodec import RowCodec
 from viewkeeper.model.types import Kind, Type
 from viewkeeper.pipeline.sparktypes import spark_type
 from viewkeeper.pipeline.workerstore import worker_views
+from viewkeeper.store.applying import ObjectChanges
 from viewkeeper.store.embedded import EmbeddedStore
-from viewkeeper.store.viewstore import ObjectChanges
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession

@@ -1,9 +1,7 @@
 """Put a view right: only the rows that differ from its definition are written, in one transaction.
 
-The group is claimed, so its watermark stands still; what is stored is compared with what the definition gives; the
-differences are written if the group is still as it was compared. Views above it in the group are computed from the
-rows as they are to be, and written in the same transaction. A killed repair has done everything or nothing, and its
-claim runs out by itself.
+How that is done while others work: repairgroup.py for a view that maintenance keeps, repairbeside.py for one that is
+kept beside the tables. What then reads wrong rows, because it stands elsewhere, is repaired after it.
 """
 
 from __future__ import annotations
@@ -11,26 +9,22 @@ from __future__ import annotations
 import os
 import secrets
 import time
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from viewkeeper.errors import NotRetained, Outrun
+from viewkeeper.errors import NotRetained, Outrun, StoreDamaged, ViewkeeperError
 from viewkeeper.model.position import Position
 from viewkeeper.model.view import View
+from viewkeeper.pipeline.bringing import bring_above
 from viewkeeper.pipeline.claiming import claimed
 from viewkeeper.pipeline.comparing import Compared, Comparing, Filler, Progress, find_bound
-from viewkeeper.pipeline.differences import Found
 from viewkeeper.pipeline.holding import hold
+from viewkeeper.pipeline.repairbeside import Mended, MendingBeside, Step, Written, as_if_apart
+from viewkeeper.pipeline.repairgroup import MendingGroup
 from viewkeeper.pipeline.report import VerifyReport, report
 from viewkeeper.pipeline.scratch import scratch_folder, scratch_store
-from viewkeeper.pipeline.spool import Spool
-from viewkeeper.pipeline.stored import StoredTable
-from viewkeeper.pipeline.verify import cannot_compare, note, standing
-from viewkeeper.store.blocks import RawChange
+from viewkeeper.pipeline.verify import cannot_compare, is_elsewhere, note, standing
 from viewkeeper.store.embedded import EmbeddedStore
-from viewkeeper.store.viewrepair import Repair, StoredRow, last_told
-from viewkeeper.store.viewstore import Counted
 from viewkeeper.views.bound import BoundView, BoundViews
 
 ATTEMPTS = 5
@@ -39,8 +33,8 @@ LEASE = 30.0
 WAIT = 120.0
 """Seconds that a repair waits for another's claim."""
 
-Step = Callable[[str], None]
-"""Told of each step that is done, for tests that end the process there."""
+Done = tuple["RepairReport", list[View], int | None]
+"""What was done; the views above it that stand elsewhere; and the position up to which these are not told of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,13 +67,6 @@ class RepairReport:
         return "\n".join([head, *(f"  {line}" for one in self.above for line in str(one).splitlines())])
 
 
-@dataclass(slots=True)
-class _Written:
-    rewritten: int = 0
-    removed: int = 0
-    added: int = 0
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Options:
     filler: Filler | None
@@ -110,32 +97,102 @@ def repair(
 
 
 def repair_view(store: EmbeddedStore, view: View, options: _Options) -> RepairReport:
-    made, others = _repeated(store, view, options)
-    above = [repair_view(store, other, options) for other in others if _is_whole(store, other)]
-    return replace(made, above=(*made.above, *above))
+    made, others, upto = _repeated(store, view, options)
+    above = [_repair_above(store, other, upto, options) for other in others if _is_whole(store, other)]
+    return replace(made, above=(*made.above, *(one for one in above if one is not None)))
 
 
-def _repeated(store: EmbeddedStore, view: View, options: _Options) -> tuple[RepairReport, list[View]]:
-    for _ in range(1, ATTEMPTS):
+def _repair_above(store: EmbeddedStore, view: View, upto: int | None, options: _Options) -> RepairReport | None:
+    """Repair a view that reads what was repaired; None if it has to be filled anew.
+
+    Up to where that was, it has to follow what the log told; only from there on its input is what was repaired.
+    """
+    if upto is not None:
         try:
-            return _attempt(store, view, options)
-        except Outrun:
-            continue
-    return _attempt(store, view, options)
+            bring_above(store, view, upto, options.wait)
+        except StoreDamaged:
+            # It was damaged, too: it fits the log only once it is what it was by the log.
+            repair_view(store, view, options)
+            try:
+                bring_above(store, view, upto, options.wait)
+            except StoreDamaged:
+                # What the log told was wrong from one change to the next: nothing can follow that.
+                store.view_tables.drop_objects(view.objects)
+                return None
+    return repair_view(store, view, options)
+
+
+def _repeated(store: EmbeddedStore, view: View, options: _Options) -> Done:
+    attempts = ATTEMPTS
+    while True:
+        attempts -= 1
+        bound, one = find_bound(store, view)
+        try:
+            if one.whole.in_base:
+                return _repair_beside(store, one, options)
+            return _attempt(store, bound, one, options)
+        except ViewkeeperError as error:
+            is_outrun = isinstance(error, Outrun) and not one.whole.in_base
+            if attempts == 0 or not (is_outrun or is_elsewhere(store, one)):
+                raise
 
 
 def _is_whole(store: EmbeddedStore, view: View) -> bool:
     """Whether a view above, of another group, is whole; one that is being filled begins anew."""
+    if view.in_base:
+        return True
     found = store.view_tables.standing(view.id)
     if found is not None and found[1].filled is not None:
         store.view_tables.drop_objects(view.objects)
     return found is not None and found[1].filled is None
 
 
-def _attempt(store: EmbeddedStore, view: View, options: _Options) -> tuple[RepairReport, list[View]]:
-    """One repair of a view and of those above it in its group; and the views above it in other groups."""
+def _repair_beside(store: EmbeddedStore, one: BoundView, options: _Options) -> Done:
+    """Repair a view that is kept beside the tables, and those above it there, until nothing is wrong."""
+    began = time.monotonic()
+    found: dict[int, tuple[Compared, Written]] = {}
+    others: list[View] = []
+    position: int | None = None
+    for attempt in range(2 * ATTEMPTS):
+        try:
+            mended = _mended_beside(store, one.whole, options, again=bool(found))
+        except Outrun:
+            if attempt + 1 == 2 * ATTEMPTS or is_elsewhere(store, one):
+                raise
+            continue
+        for compared, written in mended.found:
+            first, before = found.get(compared.one.whole.id, (compared, Written()))
+            found[compared.one.whole.id] = (first, before + written)
+        if mended.position is not None:
+            position, others = mended.position, mended.others
+        if mended.is_over:
+            break
+    made = _all_reported(store, list(found.values()), time.monotonic() - began, position)
+    return made, others, position
+
+
+def _mended_beside(store: EmbeddedStore, view: View, options: _Options, *, again: bool) -> Mended:
     bound, one = find_bound(store, view)
-    holder = f"repair {os.getpid()}-{secrets.token_hex(4)}"
+    bound, state = as_if_apart(bound, one), standing(store, one.whole)
+    try:
+        with (
+            hold(store, store.position(state.watermark), _holder()),
+            scratch_folder(options.folder) as place,
+            scratch_store(store, place) as scratch,
+        ):
+            comparing = Comparing(store, bound, scratch, place, options.filler, options.progress)
+            return MendingBeside(store, bound, scratch, comparing, options.step).mend(one, again=again)
+    except NotRetained as error:
+        raise cannot_compare(store, one.whole, state.watermark, error) from error
+
+
+def _holder() -> str:
+    return f"repair {os.getpid()}-{secrets.token_hex(4)}"
+
+
+def _attempt(store: EmbeddedStore, bound: BoundViews, one: BoundView, options: _Options) -> Done:
+    """One repair of a view and of those above it in its group."""
+    holder, view = _holder(), one.whole
     views = store.view_tables
     with claimed(views, view, holder, seconds=options.lease, wait=options.wait) as group:
         state = standing(store, view)
@@ -147,93 +204,26 @@ def _attempt(store: EmbeddedStore, view: View, options: _Options) -> tuple[Repai
                 scratch_store(store, place) as scratch,
             ):
                 comparing = Comparing(store, bound, scratch, place, options.filler, options.progress)
-                return _Mending(store, bound, comparing, place, options.step).mend(one, group, holder)
+                began = time.monotonic()
+                found, others = MendingGroup(store, bound, comparing, place, options.step).mend(one, group, holder)
+                return _all_reported(store, found, time.monotonic() - began), others, None
         except NotRetained as error:
             raise cannot_compare(store, view, state.watermark, error) from error
 
 
-class _Mending:
-    """The repair of one claimed group."""
-
-    def __init__(self, store: EmbeddedStore, bound: BoundViews, comparing: Comparing, folder: Path, step: Step) -> None:
-        self._store = store
-        self._bound = bound
-        self._comparing = comparing
-        self._rows = Spool(folder / "repair.rows")
-        self._step = step
-
-    def mend(self, one: BoundView, group: int, holder: str) -> tuple[RepairReport, list[View]]:
-        began = time.monotonic()
-        compared, written = self._compare(one)
-        state = compared.state
-        found = [(compared, written)]
-        others: list[View] = []
-        if compared.count:
-            for view in self._bound.catalog.dependents([one.view.id]):
-                if view.id not in state.objects:
-                    others.append(view)
-                elif view.id in self._bound.views:
-                    found.append(self._compare(self._bound.views[view.id]))
-            if any(_place(other) != _place(compared) for other, _ in found):
-                raise Outrun("the group has moved since it was claimed", hint="Compare it again.")
-            self._step("compared")
-            self._write(found, group, holder)
-            self._step("repaired")
-        self._rows.close()
-        first, *above = [self._report(*each, time.monotonic() - began) for each in found]
-        return replace(first, above=tuple(above)), others
-
-    def _compare(self, one: BoundView) -> tuple[Compared, _Written]:
-        written = _Written()
-
-        def found(table: StoredTable) -> Found:
-            def tell(key: bytes, stored: bytes | None, expected: bytes | None) -> None:
-                self._rows.append((table.number, key, expected))
-                written.added += stored is None
-                written.removed += expected is None
-                written.rewritten += stored is not None and expected is not None
-
-            return tell
-
-        copied = self._comparing.copy(one)
-        self._comparing.recompute(one, copied.state)
-        return self._comparing.compare(one, copied, found), written
-
-    def _write(self, found: list[tuple[Compared, _Written]], group: int, holder: str) -> None:
-        state = found[0][0].state
-        told = {
-            compared.one.view.id: (compared.tables[0].table.codec, changes)
-            for compared, _ in found
-            if compared.tables[0].count and (changes := self._told(compared.tables[0].table))
-        }
-        self._store.view_tables.repair(
-            Repair(
-                group=group,
-                generation=state.generation,
-                watermark=state.watermark,
-                holder=holder,
-                rows=self._written(),
-                told=told,
-                counted={compared.one.view.id: compared.off for compared, _ in found if compared.off != Counted()},
-            )
-        )
-
-    def _written(self) -> Iterator[StoredRow]:
-        """The rows to be written; the step is between the first of them and the commit."""
-        yield from self._rows
-        self._step("writing")
-
-    def _told(self, table: StoredTable) -> list[RawChange]:
-        """What the feed has to say, where it has told of a key something else than what it becomes."""
-        rows = {key: row for number, key, row in self._rows if number == table.number}
-        told = last_told(self._store.view_tables, table.number, table.codec, rows)
-        return [(told[key], row) for key, row in rows.items() if key in told and told[key] != row]
-
-    def _report(self, compared: Compared, written: _Written, seconds: float) -> RepairReport:
-        before = report(self._store, compared, seconds)
-        note(self._store, before, compared.one.view, differences=0)
-        return RepairReport(before.view, before.position, written.rewritten, written.removed, written.added, before)
+def _all_reported(
+    store: EmbeddedStore, found: list[tuple[Compared, Written]], seconds: float, position: int | None = None
+) -> RepairReport:
+    """Of a view, the first, and of those above it."""
+    first, *above = [_reported(store, *each, seconds, position) for each in found]
+    return replace(first, above=tuple(above))
 
 
-def _place(compared: Compared) -> tuple[int, int]:
-    return compared.state.generation, compared.state.watermark
+def _reported(
+    store: EmbeddedStore, compared: Compared, written: Written, seconds: float, position: int | None = None
+) -> RepairReport:
+    """What was found and done, noted; `position` where it was done, if that is not where it was compared."""
+    before = report(store, compared, seconds)
+    note(store, before, compared.one.whole, position=position, differences=0)
+    place = before.position if position is None else store.position(position)
+    return RepairReport(before.view, place, written.rewritten, written.removed, written.added, before)

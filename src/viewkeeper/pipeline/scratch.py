@@ -17,8 +17,9 @@ from viewkeeper.model.rowcodec import RowCodec
 from viewkeeper.store.embedded import EmbeddedStore
 from viewkeeper.store.environment import MAP_SIZE, Environment
 from viewkeeper.store.groups import GroupState
+from viewkeeper.store.viewreading import ViewReading
 from viewkeeper.store.viewsnapshot import ViewSnapshot
-from viewkeeper.store.viewstore import NAMES, ViewReading, ViewStore
+from viewkeeper.store.viewstore import NAMES, ViewStore
 from viewkeeper.views.bound import BoundView
 
 
@@ -31,10 +32,10 @@ class ScratchViews(ViewStore):
         self._own: set[int] = set()
 
     def begin(self, one: BoundView, state: GroupState) -> None:
-        """Make the objects of a view, to be filled as of where its group in the real store stands."""
-        self._own.update(one.view.objects)
+        """Make the objects of a view, with all its parts, to be filled as of where it stands in the real store."""
+        self._own.update(one.whole.objects)
         place = (state.watermark, state.transaction, state.committed_at)
-        self.create_group(one.view.id, one.view.objects, *place, filled=b"")
+        self.create_group(one.whole.id, one.whole.objects, *place, filled=b"")
 
     def has(self, number: int) -> bool:
         return number in self._own

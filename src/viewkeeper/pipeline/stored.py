@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from viewkeeper.delta.deltaplan import AggregateSink, Changes, DeltaPlan
-from viewkeeper.delta.joinplan import UnionSource, plans_below
+from viewkeeper.delta.joinplan import UnionSource, WholeSource, plans_below
 from viewkeeper.delta.program import Program, Storage
 from viewkeeper.delta.sides import is_plain
 from viewkeeper.delta.tables import PlanTables
@@ -181,7 +181,7 @@ def _below(name: str, plan: DeltaPlan, tables: PlanTables) -> Iterator[StoredTab
         yield from _below(f"{name}, input {place}", below, its)
         for number, stage in enumerate(_stages(below, its), 1):
             yield from _of_stage(f"{name}, input {place}:", number, stage)
-    if isinstance(source, UnionSource):
+    if isinstance(source, UnionSource | WholeSource):
         return
     for number, (index, table) in enumerate(zip(source.indexes, kept.indexes, strict=True), 1):
         side, depth = source.sides[index.side], len(index.key)

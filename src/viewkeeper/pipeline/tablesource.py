@@ -39,16 +39,19 @@ def table_frame(
     interval: Interval = ALL,
     *,
     weight: bool = True,
+    repeats: bool = False,
     parts: int | None = None,
 ) -> DataFrame:
     """The rows of a base table as of a position: `c` and its id for each column, and `_w`, which is 1.
+
+    Of a view that is kept beside tables and `repeats` rows, `_w` is how often a row is there.
 
     The position must stay retained until the frame has been read; `hold` of holding.py sees to that. At most `parts`
     tasks, of like size; by default as many as the rows are worth.
     """
     offset = store.snapshot(at).offset
     count = parts or tasks_for(spark, store.row_count(codec), SMALL, ROWS_A_TASK)
-    return _frame(spark, store, codec, columns, offset, store.split(codec, count, interval), weight)
+    return _frame(spark, store, codec, columns, offset, store.split(codec, count, interval), weight, repeats=repeats)
 
 
 def view_frame(

@@ -16,6 +16,7 @@ from viewkeeper.pipeline.comparing import Compared, Comparing, Filler, Progress,
 from viewkeeper.pipeline.holding import hold
 from viewkeeper.pipeline.report import VerifyReport, report
 from viewkeeper.pipeline.scratch import scratch_folder, scratch_store
+from viewkeeper.pipeline.storedview import stored_view
 from viewkeeper.store.embedded import EmbeddedStore
 from viewkeeper.store.groups import GroupState
 from viewkeeper.views.bound import BoundView, BoundViews
@@ -78,7 +79,7 @@ def _attempt(
 ) -> tuple[Compared, Part | None, int] | None:
     """A comparison, of which part, and up to where nothing was left out; None if it has to be made again."""
     bound, one = find_bound(store, view)
-    below, state = _generations(store, one), standing(store, view)
+    below, state = _generations(store, one), standing(store, one.whole)
     try:
         part = None
         if since is not None:
@@ -87,8 +88,10 @@ def _attempt(
     except ViewkeeperError as error:
         if view.id not in store.catalog().views:
             raise dropped(view) from error
+        if not is_last and is_elsewhere(store, one):
+            return None
         # Before it was held, the position that was to be compared may have been left behind and forgotten.
-        if not is_last and isinstance(error, NotRetained) and standing(store, view).watermark != state.watermark:
+        if not is_last and isinstance(error, NotRetained) and standing(store, one.whole).watermark != state.watermark:
             return None
         raise
     # A view below that was repaired meanwhile has been read half before and half after.
@@ -120,7 +123,10 @@ def cannot_compare(store: EmbeddedStore, view: View, watermark: int, error: NotR
 
 
 def standing(store: EmbeddedStore, view: View) -> GroupState:
-    """Where a view stands; ViewNotReady if it is not whole."""
+    """Where a view stands; ViewNotReady if it is not whole. One that is kept beside the tables stands at the head."""
+    if view.in_base:
+        with stored_view(store, view) as stored:
+            return stored.state
     found = store.view_tables.standing(view.id)
     if found is None or found[1].filled is not None:
         raise ViewNotReady(
@@ -150,6 +156,18 @@ def note(
 
 
 def _generations(store: EmbeddedStore, one: BoundView) -> list[int | None]:
-    """Those of the groups of the views below; None of a table, or of what has gone."""
+    """Those of the groups of the views below; None of a table, or of what has gone.
+
+    A repair of views beside the tables changes no group, but the version of the catalog.
+    """
     found = [store.view_tables.standing(number) for number in sorted(one.sources)]
-    return [None if place is None else place[1].generation for place in found]
+    catalog = store.catalog()
+    is_beside = any(catalog.views[number].in_base for number in one.sources if number in catalog.views)
+    version = int.from_bytes(catalog.version) if is_beside else None
+    return [version, *(None if place is None else place[1].generation for place in found)]
+
+
+def is_elsewhere(store: EmbeddedStore, one: BoundView) -> bool:
+    """Whether a view has moved to, or from, the tables since it was bound."""
+    view = store.catalog().views.get(one.whole.id)
+    return view is not None and view.in_base != one.whole.in_base

@@ -10,6 +10,7 @@ from viewkeeper.model.types import BOOLEAN, Type
 from viewkeeper.plan.aggregate import AggregateCall
 from viewkeeper.plan.expr import Expr, inputs
 from viewkeeper.plan.join import InnerJoin, PartnerJoin, UnionAll
+from viewkeeper.plan.whole import TopN, Window
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +149,9 @@ class Distinct:
         return self.input.fields
 
 
-Relation = Scan | Filter | Project | Expand | Tokens | Aggregate | Distinct | InnerJoin | PartnerJoin | UnionAll
+Maintained = Scan | Filter | Project | Expand | Tokens | Aggregate | Distinct | InnerJoin | PartnerJoin | UnionAll
+"""What can be maintained incrementally, but for an Aggregate with a percentile."""
+Relation = Maintained | TopN | Window
 
 
 def _check_inputs(relation: Relation, expr: Expr) -> None:
@@ -162,7 +165,7 @@ def below(relation: Relation) -> tuple[Relation, ...]:
     match relation:
         case Scan():
             return ()
-        case Filter() | Project() | Expand() | Tokens() | Aggregate() | Distinct():
+        case Filter() | Project() | Expand() | Tokens() | Aggregate() | Distinct() | TopN() | Window():
             return (relation.input,)
         case InnerJoin() | UnionAll():
             return relation.inputs

@@ -23,6 +23,7 @@ from viewkeeper.plan.relation import (
     Tokens,
     below,
 )
+from viewkeeper.plan.whole import FRAMED, Sort, TopN, Window, WindowKind
 
 _INFIX = frozenset(
     {"+", "-", "*", "/", "%", "div", "epoch+", "epoch-", "epoch%", "=", "<>", "<", "<=", ">", ">=", "<=>", "and", "or"}
@@ -72,6 +73,12 @@ def _operator(relation: Relation) -> list[str]:
             return [f"PartnerJoin {kind}", *_equalities(equalities, fields), *also]
         case UnionAll():
             return ["UnionAll"]
+        case TopN(input, order, limit, offset):
+            count = "" if limit is None else f" {limit:,}"
+            behind = f" behind {offset:,}" if offset else ""
+            return [f"TopN{count}{behind}{_order(order, _names(input.fields))}"]
+        case Window():
+            return _window(relation)
     assert_never(relation)
 
 
@@ -95,6 +102,27 @@ def _aggregate(relation: Aggregate) -> list[str]:
     return [f"Aggregate by ({group})", *calls]
 
 
+def _order(order: Sequence[Sort], columns: Sequence[str]) -> str:
+    by = ", ".join(columns[sort.column] + " DESC" * sort.descending for sort in order)
+    return f" by {by}" if by else ""
+
+
+def _window(relation: Window) -> list[str]:
+    columns = _names(relation.input.fields)
+    shown = []
+    for name, call in zip(relation.names, relation.calls, strict=True):
+        argument = "" if call.argument is None else columns[call.argument]
+        if call.kind in (WindowKind.LAG, WindowKind.LEAD, WindowKind.NTILE, WindowKind.NTH_VALUE):
+            argument = ", ".join(part for part in (argument, str(call.count)) if part)
+        function = str(call.kind) if call.kind is AggregateKind.COUNT_ROWS else f"{call.kind}({argument})"
+        otherwise = "" if call.default is None else f" else {_literal(Literal(call.default, call.type))}"
+        within = f" within ({', '.join(columns[place] for place in call.partition)})" if call.partition else ""
+        frame = "" if isinstance(call.kind, WindowKind) and call.kind not in FRAMED else f", {call.frame}"
+        by = _order(call.order, columns)
+        shown.append(f"{name} {call.type} = {function}{otherwise}{within}{by}{frame}")
+    return ["Window", *shown]
+
+
 def _renamed(name: str, column: str) -> str:
     return name if name == column else f"{name} = {column}"
 
@@ -102,6 +130,8 @@ def _renamed(name: str, column: str) -> str:
 def _call(call: AggregateCall, columns: Sequence[str]) -> str:
     if call.argument is None:
         return str(call.kind)
+    if call.fraction is not None:
+        return f"PERCENTILE({columns[call.argument]}, {call.fraction:g})"
     if call.kind is AggregateKind.COUNT_DISTINCT:
         return f"COUNT(DISTINCT {columns[call.argument]})"
     return f"{call.kind}({columns[call.argument]})"

@@ -19,7 +19,7 @@ class TableInfo:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DatabaseInfo:
-    """`oldest` is how far back as-of reads and change feeds can go."""
+    """`oldest` is how far back as-of reads and change feeds can go; `maintainers` keep on and are alive, by holder."""
 
     path: str
     database: str
@@ -34,6 +34,7 @@ class DatabaseInfo:
     readers: int
     settings: Settings
     tables: list[TableInfo]
+    maintainers: tuple[str, ...] = ()
 
 
 def describe(store: Store) -> DatabaseInfo:
@@ -64,4 +65,5 @@ def describe(store: Store) -> DatabaseInfo:
         readers=store.reader_count(),
         settings=catalog.settings,
         tables=tables,
+        maintainers=tuple(store.view_tables.maintainers()),
     )

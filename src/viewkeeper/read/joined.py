@@ -3,27 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from typing import TypeAlias
 
 from viewkeeper.execute.evaluate import evaluate
 from viewkeeper.model.keycodec import sortable_double
 from viewkeeper.model.types import Cell, Row
 from viewkeeper.model.view import View
-from viewkeeper.read.bykey import dict_maker
+from viewkeeper.read.bykey import Reader, dict_maker
 from viewkeeper.read.fixedkeys import leaves_of
 from viewkeeper.read.joinindexes import Lookup, join_indexes, lookup
 from viewkeeper.read.refusedjoins import refusal
+from viewkeeper.read.region import Region, region_of
 from viewkeeper.read.rows import ReadMeta, Rows
-from viewkeeper.read.viewat import ViewAt
 from viewkeeper.sql.statements import JoinSelect, Sorting
-from viewkeeper.store.interface import Catalog, Interval, Store
+from viewkeeper.store.interface import Catalog, Store
+
+ViewAs: TypeAlias = Callable[[View, Sequence[Region]], tuple[Reader, ReadMeta]]
+"""What gives a view to read some regions of, and how it is answered."""
 
 
-def select_joined(store: Store, catalog: Catalog, statement: JoinSelect, view_at: Callable[[View], ViewAt]) -> Rows:
-    """The rows of a join, all as of the watermark of the index that has them. Unsupported if none has."""
+def select_joined(store: Store, catalog: Catalog, statement: JoinSelect, view_as: ViewAs) -> Rows:
+    """The rows of a join, all as of one position of the index that has them. Unsupported if none has."""
     found = _lookup(store, catalog, statement)
-    at = view_at(found.index.view)
-    meta = ReadMeta(path="view", position=at.position)
-    chunks = _answer(at, catalog, statement, found, meta)
+    codec = catalog.view_codecs[found.index.view.id]
+    region = Region() if found.key is None else region_of(codec, found.key)
+    reader, meta = view_as(found.index.view, [] if found.key is None else [region])
+    chunks = _answer(reader, region, catalog, statement, found, meta)
     return Rows(chunks, statement.columns, dict_maker(statement.columns), meta)
 
 
@@ -37,14 +42,15 @@ def _lookup(store: Store, catalog: Catalog, statement: JoinSelect) -> Lookup:
     raise refusal(catalog, statement, leaves, indexes)
 
 
-def _answer(at: ViewAt, catalog: Catalog, statement: JoinSelect, found: Lookup, meta: ReadMeta) -> Iterator[list[Row]]:
+def _answer(
+    reader: Reader, region: Region, catalog: Catalog, statement: JoinSelect, found: Lookup, meta: ReadMeta
+) -> Iterator[list[Row]]:
     rows: list[Row] = []
     view, width = found.index.view, found.index.width
     if found.key is not None and statement.limit != 0:
         codec = catalog.view_codecs[view.id]
         meta.operations += 1
-        interval = Interval.of_prefix(codec.key.encode_key(found.key))
-        rows = [row for chunk in at.scan(codec, interval) for row in chunk]
+        rows = [row for chunk in reader.scan(codec, region.interval) for row in chunk]
     inputs: list[list[Row]] = []
     for leaf, side in zip(leaves_of(statement.plan), found.sides, strict=True):
         if side is None:

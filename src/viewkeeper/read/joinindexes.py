@@ -92,7 +92,6 @@ def join_indexes(store: Store, catalog: Catalog, sources: Iterable[int]) -> Iter
             found = known.get(number)
             if found is None or found.view != view:
                 statement = bind_text(view.text, finder(catalog, view.sources))
-                assert statement.plan is not None
                 found = known[number] = JoinIndex(view, _sides(statement.plan))
             yield found
 

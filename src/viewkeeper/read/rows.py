@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from itertools import chain
+from typing import TYPE_CHECKING, Any, Self
 
 from viewkeeper.errors import RowsConsumed
 from viewkeeper.model.position import Position
@@ -20,14 +21,20 @@ if TYPE_CHECKING:
 class ReadMeta:
     """How a read was answered.
 
-    `path` is "table" for a base table. `operations` counts gets and positioned range reads, `rows` what they gave;
-    both are final once the rows have been taken.
+    `path`: "table" for a base table; "view", as it is; "unaffected", "folded" and "pipeline" are ways of a view that
+    lagged. `operations` counts gets and positioned range reads, `rows` what they gave; both are final once the rows
+    have been taken. Apart from that, `folded_changes` were taken in to answer it, in `fold_ms`; `moved` are the views
+    that were brought up with it, for all; `waited_ms` is how long it waited for the pipeline.
     """
 
     path: str
     position: Position
     operations: int = 0
     rows: int = 0
+    folded_changes: int = 0
+    fold_ms: float = 0.0
+    moved: tuple[str, ...] = ()
+    waited_ms: float = 0.0
 
 
 class Rows:
@@ -45,6 +52,13 @@ class Rows:
         self._to_dict = to_dict
         self._taken = False
         self.meta = meta
+
+    def begun(self) -> Self:
+        """The same with its first rows read already: whatever speaks against reading them is said at once."""
+        first = next(self._chunks, None)
+        if first is not None:
+            self._chunks = chain([first], self._chunks)
+        return self
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -6,14 +6,20 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, cast
 
 from viewkeeper.errors import ViewNotReady
 from viewkeeper.model.position import Position
 from viewkeeper.model.values import EPOCH
 from viewkeeper.model.view import View
+from viewkeeper.sql.maintain import Maintain, Mode
 from viewkeeper.store.groups import GroupState, ObjectState
+from viewkeeper.store.insync import counters
 from viewkeeper.store.interface import Store
 from viewkeeper.store.notes import Note
+
+if TYPE_CHECKING:
+    from viewkeeper.store.embedded import EmbeddedStore
 
 NO_LEVEL = "-"
 """The level of a view that has not been analysed."""
@@ -33,9 +39,15 @@ class ViewStatus:
 
     `watermark` is None for a view that is waiting, which lags behind by all that there ever was. `lag_changes` counts
     the changes of all tables behind the watermark; `lag_ms` is the age of the first transaction among them, 0 if there
-    is none. `rows` counts a row as often as the view holds it; `errors` rows on which an expression fails now; `late`
+    is none. `rows` counts a row as often as the view holds it, and of
+    a LOCAL view once for each partition that has it; `errors` rows on which an expression fails now; `late`
     changes to epochs that had left the view. `batch_*` tell of its last batch, `batch_seconds` by phase; `verified_*`
     of the last comparison with its definition, None if there was none yet.
+
+    `mode` has its interval: "EVERY 5 SECONDS". Of a LAZY view `lag_ms` is the age of its pending task, and `read_at`,
+    `read_interval_ms` tell when it was last read, and how often on average. `asked_*`: how far a reader that waits
+    wants it to be, with which priority, and who it is. `folds` counts reads that added pending changes to what is
+    stored.
     """
 
     view: str
@@ -60,6 +72,14 @@ class ViewStatus:
     verified_at: datetime | None = None
     verified_position: Position | None = None
     verified_differences: int | None = None
+    read_at: datetime | None = None
+    read_interval_ms: float = 0.0
+    asked_upto: Position | None = None
+    asked_priority: int | None = None
+    asked_by: str = ""
+    folds: int = 0
+    folded_at: datetime | None = None
+    fold_ms: float = 0.0
 
 
 def view_statuses(store: Store) -> list[ViewStatus]:
@@ -69,27 +89,28 @@ def view_statuses(store: Store) -> list[ViewStatus]:
         return []
     # The views first, so that no lag is negative.
     states, objects = store.view_tables.objects()
-    notes = store.view_tables.notes()
+    notes, asked = store.view_tables.notes(), store.view_tables.asked()
     head = store.offset(store.head())
     now = time.time_ns() // 1000
     replacements = {view.replaces: view for view in catalog.views.values() if view.replaces is not None}
     lags: dict[int, float] = {}
 
     def status(view: View) -> ViewStatus:
-        place = objects.get(view.id)
-        group = None if place is None else states[place.group]
-        watermark = 0 if group is None else group.watermark
+        place = _beside(store, view) if view.in_base else objects.get(view.id)
+        group = states.get(place.group) if place is not None and not view.in_base else None
+        watermark = head if view.in_base else 0 if group is None else group.watermark
         if watermark not in lags:
             lags[watermark] = _lag_ms(store, watermark, head, now)
         replacement = replacements.get(view.id)
         note = notes.get(view.id, Note())
+        request = asked.get(view.id)
         error = note.error or ("" if replacement is None else notes.get(replacement.id, Note()).error)
         return ViewStatus(
             view=view.name,
-            mode=view.mode,
+            mode=str(Maintain(mode=Mode(view.mode), interval_ms=view.interval_ms)),
             level=NO_LEVEL,
-            state=_state(group, note, replacement),
-            watermark=None if group is None else store.position(watermark),
+            state=_state(group, note, replacement, view),
+            watermark=None if group is None and not view.in_base else store.position(watermark),
             lag_changes=max(0, head - watermark),
             lag_ms=lags[watermark],
             rows=_rows(store, view, place),
@@ -107,18 +128,26 @@ def view_statuses(store: Store) -> list[ViewStatus]:
             verified_at=_moment(note.verified_at),
             verified_position=store.position(note.verified_position) if note.verified_at else None,
             verified_differences=note.verified_differences if note.verified_at else None,
+            read_at=_moment(note.read_at),
+            read_interval_ms=note.read_interval / 1000,
+            asked_upto=None if request is None else store.position(request.upto),
+            asked_priority=None if request is None else request.priority,
+            asked_by="" if request is None else request.requester,
+            folds=note.folds,
+            folded_at=_moment(note.folded_at),
+            fold_ms=note.fold_ms,
         )
 
     shown = [view for view in catalog.views.values() if view.replaces is None]
     return [status(view) for view in sorted(shown, key=lambda view: view.name.lower())]
 
 
-def _state(group: GroupState | None, note: Note, replacement: View | None) -> str:
+def _state(group: GroupState | None, note: Note, replacement: View | None, view: View) -> str:
     if note.error:
         return "failing"
-    if group is None:
+    if group is None and not view.in_base:
         return "waiting"
-    if group.filled is not None:
+    if group is not None and group.filled is not None:
         return "filling"
     return "live" if replacement is None else "replacing"
 
@@ -129,9 +158,21 @@ def _lag_ms(store: Store, watermark: int, head: int, now: int) -> float:
     return 0.0 if committed_at is None else max(0, now - committed_at) / 1000
 
 
+def _beside(store: Store, view: View) -> ObjectState:
+    """What is counted of a view that is kept beside the tables, in all its parts."""
+    txn, catalog = cast("EmbeddedStore", store).begin_read()
+    with txn:
+        counted = [counters(txn, catalog, number) for number in view.tables]
+    errors, late, extra = (sum(getattr(one, name) for one in counted) for name in ("errors", "late", "extra"))
+    return ObjectState(0, 0, errors=errors, late=late, extra=extra)
+
+
 def _rows(store: Store, view: View, place: ObjectState | None) -> int:
     if place is None:
         return 0
+    if view.in_base:
+        codecs = store.catalog().view_codecs
+        return sum(store.row_count(codecs[number]) for number in view.tables) + place.extra
     try:
         with store.view_tables.reading([view.id], filling=True) as reading:
             return reading.rows(view.id)

@@ -11,7 +11,7 @@ from viewkeeper.model.position import Position
 from viewkeeper.model.rowcodec import RowCodec
 from viewkeeper.model.types import Row
 from viewkeeper.model.view import View
-from viewkeeper.read.consistency import dropped
+from viewkeeper.read.waiting import dropped
 from viewkeeper.store.interface import Interval, Store
 
 REPEATED = 4096

@@ -16,16 +16,17 @@ from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 
-from viewkeeper.errors import FuturePosition, NotRetained
+from viewkeeper.errors import FuturePosition, NotRetained, Unsupported
 from viewkeeper.model.change import Change
 from viewkeeper.model.position import Position
 from viewkeeper.model.rowcodec import RowCodec
 from viewkeeper.model.types import Row
 from viewkeeper.model.values import EPOCH, present
 from viewkeeper.model.view import View
-from viewkeeper.read.consistency import dropped, standing
+from viewkeeper.read.waiting import dropped, whole
 from viewkeeper.store.interface import Block, Store
 
+BLOCKS = 256
 POLL = 0.005
 """Seconds between two looks at the head; a look costs microseconds."""
 
@@ -37,7 +38,17 @@ def view_changes(store: Store, view: View, since: Position, *, follow: bool = Fa
     if the view is not filled yet; TableDropped, later, if it goes or is replaced.
     """
     offset = store.offset(since)
-    standing(store, view)
+    if view.parts:
+        raise Unsupported(
+            f'{view.kind} "{view.name}" has no change feed',
+            detail="It is LOCAL: its rows are put together from those of all partitions when it is read.",
+            hint="Follow the table that it reads, or make it SYNC.",
+        )
+    if view.in_base:
+        _check_kept(store, view, offset)
+        store.blocks(since, most=1)
+        return _beside(store, view, offset, follow)
+    whole(store, view)
     head = store.head()
     if not head.covers(since):
         raise FuturePosition(f"position {since} is in the future", detail=f"The head is {head}.")
@@ -68,6 +79,24 @@ def _follow(store: Store, view: View, offset: int, follow: bool) -> Iterator[Cha
         time.sleep(POLL)
 
 
+def _beside(store: Store, view: View, offset: int, follow: bool) -> Iterator[Change]:
+    """The changes of a view that is kept beside the tables: they are in the log."""
+    while True:
+        codec = store.catalog().codecs.get(view.id)
+        if codec is None:
+            raise dropped(view)
+        blocks = store.blocks(store.position(offset), tables=frozenset([view.id]), most=BLOCKS)
+        for block in blocks:
+            yield from _changes(store, view, codec, block.end, block)
+            offset = block.end
+        if blocks:
+            continue
+        if not follow:
+            return
+        while store.offset(store.head()) == offset:
+            time.sleep(POLL)
+
+
 def _check_kept(store: Store, view: View, offset: int) -> None:
     oldest = oldest_of_view(store, view)
     if offset < store.offset(oldest):
@@ -83,8 +112,10 @@ def oldest_of_view(store: Store, view: View) -> Position:
 
     Feeds are kept at least as long as the log is; where a block still is, so are those behind it.
     """
-    first = store.view_tables.oldest_feed(view.id)
     kept = store.offset(store.oldest())
+    if view.in_base:
+        return store.position(max(kept, view.since))
+    first = store.view_tables.oldest_feed(view.id)
     found = store.view_tables.standing(view.id)
     if found is None:
         raise dropped(view)

@@ -14,6 +14,7 @@ from viewkeeper.model.types import Cell
 from viewkeeper.model.values import accept
 from viewkeeper.model.view import View
 from viewkeeper.read.bykey import interval_between
+from viewkeeper.read.region import Region
 from viewkeeper.store.interface import Interval
 
 
@@ -38,6 +39,19 @@ def view_key(view: View, codec: RowCodec, key: tuple[Any, ...]) -> bytes:
 def view_interval(view: View, codec: RowCodec, prefix: Any = (), lower: Any = None, upper: Any = None) -> Interval:
     """The keys with this prefix, and lower <= the key columns behind it < upper, in stored order."""
     return interval_between(partial(_encoded, view, codec), prefix, lower, upper)
+
+
+def key_region(view: View, codec: RowCodec, key: tuple[Any, ...]) -> Region:
+    """Just the key of a row, whose encoded form is where the interval begins; errors as for `view_key`."""
+    encoded = view_key(view, codec, key)
+    return Region(Interval(encoded, encoded + b"\0"), tuple(_cells(view, codec, key)))
+
+
+def view_region(view: View, codec: RowCodec, prefix: Any = (), lower: Any = None, upper: Any = None) -> Region:
+    """The keys of `view_interval`, and what they begin with."""
+    interval = view_interval(view, codec, prefix, lower, upper)
+    start = tuple(prefix) if isinstance(prefix, tuple | list) else (prefix,)
+    return Region(interval, tuple(_cells(view, codec, start)))
 
 
 def stored_by(view: View) -> str:

@@ -21,8 +21,9 @@ from viewkeeper.model.position import Position
 from viewkeeper.model.rowcodec import RowCodec
 from viewkeeper.pipeline.sparktypes import spark_type
 from viewkeeper.read.feed import oldest_of
-from viewkeeper.spark.changerows import table_changes, view_batches
-from viewkeeper.spark.target import Target, key_columns, visible_columns, whole_number
+from viewkeeper.read.viewfeed import view_changes
+from viewkeeper.spark.changerows import table_changes, view_batches, view_blocks
+from viewkeeper.spark.target import Target, key_columns, reached, visible_columns, whole_number
 from viewkeeper.store.embedded import EmbeddedStore
 from viewkeeper.store.rawlog import cut_log
 
@@ -52,6 +53,9 @@ class ChangeReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         expected = change_schema(target, target.codec(target.store()))
         if schema != expected:
             raise BadParameter("a change feed has a schema of its own", hint="Leave .schema(…) out.")
+        if target.view is not None and target.view.parts:
+            # Refuses it, as db.changes does.
+            view_changes(target.store(), target.view, target.store().head())
         self._target = target
         self._width = len(visible_columns(target.codec(target.store())))
         self._starting = options.get("startingPosition", "latest")
@@ -76,7 +80,7 @@ class ChangeReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         store = self._target.store()
         lower = self._checked(store, start)
         end = self._end(store) if self._last is None else self._last
-        if isinstance(limit, ReadMaxRows) and not self._target.is_view:
+        if isinstance(limit, ReadMaxRows) and self._target.view is None:
             end = min(end, store.boundary(lower, limit.max_rows))
         elif isinstance(limit, ReadMaxRows):
             end = min(end, self._view_boundary(store, lower, limit.max_rows, end))
@@ -89,7 +93,7 @@ class ChangeReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         lower, upper = start["position"], end["position"]
         if upper <= lower:
             return []
-        if self._target.is_view:
+        if not self._target.in_log:
             return [InputPartition((lower, upper))]
         parts = min(MOST_TASKS, -(-(upper - lower) // CHANGES_A_TASK))
         return [InputPartition(part) for part in cut_log(self._target.store(), lower, upper, parts)]
@@ -98,20 +102,18 @@ class ChangeReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         lower, upper = partition.value
         store = self._target.store()
         codec = self._target.codec(store)
-        if self._target.is_view:
+        if self._target.view is not None:
             return view_batches(store, self._target, lower, upper)
         return table_changes(store, codec, self._width, lower, upper)
 
     def _end(self, store: EmbeddedStore) -> int:
-        if not self._target.is_view:
-            return store.offset(store.head())
-        with store.view_tables.reading([self._target.object]) as reading:
-            return reading.group(self._target.object).watermark
+        self._target.check(store)
+        return reached(self._target, store)
 
     def _view_boundary(self, store: EmbeddedStore, lower: int, most: int, end: int) -> int:
         """Where a batch of a view's applies has about so many changes; each apply is taken whole."""
         left = most
-        for upper, block in store.view_tables.feed_between(self._target.object, lower, end):
+        for upper, block in view_blocks(store, self._target, lower, end):
             left -= sum(section.changes for section in block.sections)
             if left <= 0:
                 return upper
@@ -127,12 +129,16 @@ class ChangeReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
                 f"the checkpoint is of database {offset['database']}, this is {store.database}",
                 hint="Start the query with a checkpoint folder of its own.",
             )
+        self._target.check(store)
         lower: int = offset["position"]
         oldest = oldest_of(store, self._target.name)
         if lower < store.offset(oldest):
+            why = "the query was stopped for longer than log_retention, or fell behind"
+            if store.offset(oldest) == self._target.since > 0:
+                why = "from there on the view is kept where it is"
             raise NotRetained(
                 f'the changes of "{self._target.name}" behind position {store.position(lower)} are no longer retained',
-                detail=f"They begin at {oldest}: the query was stopped for longer than log_retention, or fell behind.",
+                detail=f"They begin at {oldest}: {why}.",
                 hint="Read the table whole, then start anew from its position, with a new checkpoint folder.",
             )
         return lower

@@ -7,12 +7,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from viewkeeper.errors import TableDropped
 from viewkeeper.model.arrow import arrow_type
 from viewkeeper.model.rowcodec import RowCodec
 from viewkeeper.model.schema import Column
 from viewkeeper.model.types import Row
-from viewkeeper.model.view import View
 from viewkeeper.pipeline.columns import row_columns
 from viewkeeper.read.viewfeed import view_changes
 from viewkeeper.spark.target import Target, key_columns
@@ -109,14 +107,29 @@ def _structs(rows: Sequence[Row | None], ids: Sequence[int], columns: Sequence[C
     return pa.StructArray.from_arrays(arrays, fields=fields, mask=pa.array([row is None for row in rows]))
 
 
+def view_blocks(store: EmbeddedStore, target: Target, lower: int, upper: int) -> Iterator[tuple[int, Block]]:
+    """What changed a view behind `lower` and not behind `upper`, each with where the view stood then."""
+    if not target.in_log:
+        yield from store.view_tables.feed_between(target.object, lower, upper)
+        return
+    at = lower
+    while at < upper:
+        blocks = store.blocks(store.position(at), store.position(upper), frozenset([target.object]), BLOCKS)
+        if not blocks:
+            return
+        yield from ((block.end, block) for block in blocks)
+        at = blocks[-1].end
+
+
 def view_batches(store: EmbeddedStore, target: Target, lower: int, upper: int) -> Iterator[pa.RecordBatch]:
-    """The changes of a view by the applies that ended behind `lower` and not behind `upper`."""
-    catalog = store.catalog()
-    view = catalog.find(target.name)
-    if not isinstance(view, View) or view.id != target.object:
-        raise TableDropped(f'view "{target.name}" was dropped or replaced', hint="Start a new query.")
-    codec = catalog.view_codecs[view.id]
-    keys = key_columns(target, catalog, codec)
+    """The changes of a view by the applies, or writes that it follows, that ended in lower < position <= upper.
+
+    TableDropped if the view goes, or is moved, before they are read.
+    """
+    assert target.view is not None
+    view = target.view
+    codec = target.codec(store)
+    keys = key_columns(target, store.catalog(), codec)
     schema = change_fields(view.columns, keys)
     found: list[dict[str, Any]] = []
     for change in view_changes(store, view, store.position(lower)):
@@ -134,7 +147,9 @@ def view_batches(store: EmbeddedStore, target: Target, lower: int, upper: int) -
             }
         )
         if len(found) == BATCH:
+            target.check(store)
             yield pa.RecordBatch.from_pylist(found, schema=schema)
             found = []
+    target.check(store)
     if found:
         yield pa.RecordBatch.from_pylist(found, schema=schema)

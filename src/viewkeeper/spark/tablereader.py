@@ -16,13 +16,11 @@ from viewkeeper.model.arrow import arrow_type
 from viewkeeper.model.rowcodec import RowCodec
 from viewkeeper.pipeline.columns import encoded_columns
 from viewkeeper.pipeline.sparktypes import spark_type
-from viewkeeper.pipeline.workerstore import worker_snapshot
 from viewkeeper.spark.keyfilters import key_intervals
+from viewkeeper.spark.storedrows import is_put_together, row_count, row_slices, split_rows
 from viewkeeper.spark.target import Target
 from viewkeeper.store.embedded import EmbeddedStore
-from viewkeeper.store.rawscan import raw_slices
 from viewkeeper.store.scan import ALL, Interval
-from viewkeeper.store.viewsnapshot import ViewSnapshot, split_view
 
 ROWS_A_TASK = 125_000
 MOST_TASKS = 64
@@ -53,20 +51,16 @@ class TableReader(DataSourceReader):
 
     def _split(self, store: EmbeddedStore, codec: RowCodec) -> list[list[Interval]]:
         """The intervals that each task reads."""
+        if is_put_together(self._target, codec):
+            return [self._intervals]
         count = self._partitions or self._tasks(store, codec)
         if len(self._intervals) == 1:
-            cut = split_view if self._target.is_view else _split_table
-            return [[part] for part in cut(store, codec, count, self._intervals[0])]
+            return [[part] for part in split_rows(store, self._target, codec, count, self._intervals[0])]
         size = max(1, -(-len(self._intervals) // count))
         return [self._intervals[at : at + size] for at in range(0, len(self._intervals), size)]
 
     def _tasks(self, store: EmbeddedStore, codec: RowCodec) -> int:
-        if not self._target.is_view:
-            rows = store.row_count(codec)
-        else:
-            with store.view_tables.reading([self._target.object]) as reading:
-                rows = reading.rows(self._target.object)
-        return min(MOST_TASKS, max(1, -(-rows // ROWS_A_TASK)))
+        return min(MOST_TASKS, max(1, -(-row_count(store, self._target, codec) // ROWS_A_TASK)))
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         pin, intervals = partition.value
@@ -74,7 +68,7 @@ class TableReader(DataSourceReader):
         schema: pa.Schema | None = None
         renewed = time.monotonic()
         for interval in intervals:
-            for codec, values in self._slices(store, interval):
+            for codec, values in row_slices(store, self._target, self._offset, interval):
                 if pin is not None and time.monotonic() - renewed > LEASE / 3:
                     renewed = time.monotonic()
                     store.renew(pin, store.position(self._offset), seconds=LEASE, holder=HOLDER)
@@ -85,13 +79,6 @@ class TableReader(DataSourceReader):
     def _schema(self, codec: RowCodec) -> pa.Schema:
         types = (arrow_type(codec.table.columns[number].type) for number in self._columns)
         return pa.schema([pa.field(name, type) for name, type in zip(self._names, types, strict=True)])
-
-    def _slices(self, store: EmbeddedStore, interval: Interval) -> Iterator[tuple[RowCodec, list[bytes]]]:
-        codec = self._target.codec(store)
-        if not self._target.is_view:
-            return raw_slices(store, worker_snapshot(self._target.path, self._offset), codec, interval)
-        snapshot = ViewSnapshot(store, self._target.object, codec, self._offset)
-        return ((codec, values) for values in snapshot.raw_slices(interval))
 
     def _batch(self, codec: RowCodec, values: list[bytes], schema: pa.Schema) -> pa.RecordBatch:
         if not self._target.repeats:
@@ -122,10 +109,6 @@ def _takes_filters() -> bool:
     started = getattr(getattr(main, "__spec__", None), "name", "")
     worker = "pyspark.sql.worker.data_source_pushdown_filters"
     return worker in sys.modules or started == worker
-
-
-def _split_table(store: EmbeddedStore, codec: RowCodec, count: int, interval: Interval) -> list[Interval]:
-    return store.split(codec, count, interval)
 
 
 def _column_ids(codec: RowCodec, schema: StructType) -> tuple[int, ...]:

@@ -7,6 +7,7 @@ from sqlglot import exp
 from viewkeeper.errors import SqlSyntax
 from viewkeeper.model.schema import MAX_COLUMNS, Column
 from viewkeeper.plan.relation import Relation, scans
+from viewkeeper.plan.whole import is_whole
 from viewkeeper.sql.maintain import Mode, ViewKind
 from viewkeeper.sql.parse import Parsed
 from viewkeeper.sql.place import syntax_error
@@ -34,7 +35,7 @@ def bind_view(parsed: Parsed, tree: CreateViewTree, find: Find) -> CreateView:
     key = _key(tree.key, bound, context)
     retain = None
     if retained is not None:
-        if context.whole:
+        if is_whole(plan):
             raise context.bad(
                 retained.node,
                 "RETAIN in a view that is computed whole",
@@ -49,7 +50,7 @@ def bind_view(parsed: Parsed, tree: CreateViewTree, find: Find) -> CreateView:
         kind=ViewKind.VIEW,
         key=key,
         maintain=tree.maintain,
-        plan=None if context.whole else plan,
+        plan=plan,
         visible=visible,
         approximate=_approximate(bound),
         retain=retain,

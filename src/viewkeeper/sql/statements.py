@@ -151,9 +151,9 @@ class Retain:
 class CreateView:
     """A view or an index.
 
-    The fields of `plan` begin with `visible`; hidden ones, such as a grouping id, come behind them. `plan` is None for
-    a view that only Spark can compute, whole, and which is therefore PERIODIC. `key` are places in `visible`, each
-    with whether it descends; empty if the text has none. `approximate` are the places that hold sums of DOUBLE.
+    The fields of `plan` begin with `visible`; hidden ones, such as a grouping id, come behind them. `key` are places in
+    `visible`, each with whether it descends; empty if the text has none. `approximate` are the places that hold sums of
+    DOUBLE. Only a PERIODIC view has a plan with what is computed whole, see plan/whole.py.
 
     `text` is a CREATE statement that gives the same view when it is bound again, also after columns were added to
     its sources: each * is written out. `sources` are the ids of the tables and views that are read, each once.
@@ -165,7 +165,7 @@ class CreateView:
     kind: ViewKind
     key: tuple[tuple[int, bool], ...]
     maintain: Maintain
-    plan: Relation | None
+    plan: Relation
     visible: tuple[Column, ...]
     approximate: frozenset[int]
     retain: Retain | None

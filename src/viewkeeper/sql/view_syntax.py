@@ -29,6 +29,8 @@ from viewkeeper.sql.tree import (
     KeyColumnTree,
 )
 
+LEAST_EVERY_MS = 50
+"""The shortest interval of EVERY."""
 _MODES = tuple(str(mode) for mode in Mode)
 _QUERY = (TokenType.SELECT, TokenType.WITH, TokenType.L_PAREN)
 _OTHER_WORDS = {
@@ -185,7 +187,15 @@ class ViewSyntax(QuerySyntax):
         if count == 0:
             self._retreat(self._index - 1)
             self._fail("an interval above 0")
-        return Maintain(mode=mode, interval_ms=self._interval(count, number))
+        interval = self._interval(count, number)
+        if mode is Mode.EVERY and interval < LEAST_EVERY_MS:
+            self._refuse(
+                f"EVERY {interval} MILLISECONDS",
+                number,
+                detail=f"A batch takes about that long: the least is {LEAST_EVERY_MS} MILLISECONDS.",
+                hint="Write MAINTAIN SYNC to have it in the transaction of each write.",
+            )
+        return Maintain(mode=mode, interval_ms=interval)
 
     def _interval(self, count: int, number: Token) -> int:
         unit = self._curr

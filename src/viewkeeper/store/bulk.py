@@ -80,7 +80,7 @@ def load_batch(txn: Txn, catalog: Catalog, batch: Batch) -> int:
     databases = catalog.databases
     if not batch.keys:
         return append_block(txn, databases, [], 0)
-    if not _is_new(txn, databases, codec, batch):
+    if codec.table.id in catalog.followed or not _is_new(txn, databases, codec, batch):
         return commit_writes(txn, catalog, batch.as_writes())
     _check_required(codec, batch)
     number = codec.table.id

@@ -6,12 +6,14 @@
     "settings"      msgpack of Settings
     "t" id (4)      msgpack [slot, model.schema.Table]
     "v" id (4)      msgpack of model.view.View; ids are of the same count as those of tables
+    "o" id (4)      slot (4) of a table that is stored for a view which is kept beside the tables
     "g" slot (4)    id (4) of a table that is gone and whose rows the janitor is still removing
     "f" slot (4)    "", a slot whose database is empty and free for the next table
 
 The rows of a table are in the named database of its slot. Ids are never reused; slots are, because LMDB's handles are
 few and cannot be closed while others read. A reader of the past of a slot is safe: its snapshot has the old pages. The
-rows of a view are in the views environment, under its id; how far they are is known there alone.
+rows of a view are in the views environment, under its id; how far they are is known there alone. Those of a SYNC or
+LOCAL view are beside the tables, once it is whole: it is always as far as these.
 
 Every transaction compares "version" with that of the catalog in memory, so DDL in one process binds all others from
 its commit on.
@@ -22,6 +24,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import msgspec
 
@@ -31,6 +34,7 @@ from viewkeeper.model.schema import Table
 from viewkeeper.model.view import View, named_by_kind, with_article
 from viewkeeper.store.environment import Database, Txn
 from viewkeeper.store.log import Tail
+from viewkeeper.store.modes import reads_latest
 
 VERSION = b"version"
 _NEXT = b"next"
@@ -59,6 +63,15 @@ class Settings:
                 raise WrongType(f"setting {name} is {value!r}", hint=f"It is a whole number, at least {least}.")
 
 
+class Following:
+    """Holds what keeps views in the transaction of a write, see insync.py; the store is given it when it is opened."""
+
+    __slots__ = ("follower",)
+
+    def __init__(self) -> None:
+        self.follower: Any = None
+
+
 @dataclass(frozen=True, slots=True)
 class Databases:
     """The handles that reads and commits need; those of tables by table id. `tail` is the writer's."""
@@ -68,11 +81,16 @@ class Databases:
     samples: Database
     tables: Mapping[int, Database]
     tail: Tail = field(default_factory=Tail)
+    following: Following = field(default_factory=Following)
 
 
 @dataclass(frozen=True, slots=True)
 class Catalog:
-    """The catalog at one version, with the handles of its tables: both are published, and used, together."""
+    """The catalog at one version, with the handles of its tables: both are published, and used, together.
+
+    `codecs` are those of everything whose changes are in the log: tables, and views that are kept beside them. Views of
+    the second kind read what is `followed`.
+    """
 
     version: bytes
     tables: Mapping[int, Table]
@@ -84,6 +102,7 @@ class Catalog:
     views: Mapping[int, View] = field(default_factory=dict)
     view_names: Mapping[str, View] = field(default_factory=dict)
     view_codecs: Mapping[int, RowCodec] = field(default_factory=dict)
+    followed: frozenset[int] = frozenset()
 
     def table(self, name: str) -> Table:
         """The table of this name, compared without case; UnknownTable if there is none."""
@@ -156,13 +175,22 @@ def read_catalog(txn: Txn, db: Database, known: Catalog) -> Catalog:
         number: known.codecs[number] if known.tables.get(number) == table else RowCodec(table)
         for number, table in tables.items()
     }
-    views = {number: msgspec.msgpack.decode(value, type=View) for number, value in _listed(txn, db, b"v")}
+    stored = {number: msgspec.msgpack.decode(value, type=View) for number, value in _listed(txn, db, b"v")}
+    unread = Catalog(version, tables, known.databases, views=stored)
+    views = {number: replace(view, is_lazy=reads_latest(unread, view)) for number, view in stored.items()}
     shown = [view for view in views.values() if view.replaces is None]
     view_names = {view.name.lower(): view for view in shown} | {view.name: view for view in shown}
     view_codecs = {
         number: known.view_codecs[number] if known.views.get(number) == view else RowCodec(view.layout)
         for number, view in views.items()
     }
+    for view in views.values():
+        for part in range(1, len(view.tables)):
+            layout = view.part(part).layout
+            view_codecs[layout.id] = known.view_codecs.get(layout.id) or RowCodec(layout)
+    in_base = {number: view for number, view in views.items() if view.in_base}
+    codecs |= {number: view_codecs[number] for view in in_base.values() for number in view.tables}
+    slots |= {number: _half.unpack(value)[0] for number, value in _listed(txn, db, b"o")}
     return Catalog(
         version,
         tables,
@@ -174,7 +202,15 @@ def read_catalog(txn: Txn, db: Database, known: Catalog) -> Catalog:
         views,
         view_names,
         view_codecs,
+        _followed(tables, in_base.values()),
     )
+
+
+def _followed(tables: Mapping[int, Table], in_base: Iterable[View]) -> frozenset[int]:
+    """What views beside the tables read; everything, if one of them changes with each commit."""
+    views = list(in_base)
+    found = {source for view in views for source in view.sources}
+    return frozenset(found | tables.keys() if any(view.ages for view in views) else found)
 
 
 def create_catalog(txn: Txn, db: Database, database: str) -> str:
@@ -218,12 +254,41 @@ def add_table(txn: Txn, db: Database, catalog: Catalog, table: Table) -> tuple[T
         )
     number = take_ids(txn, db, 1)
     created = replace(table, id=number)
-    free = [slot for slot, _ in _listed(txn, db, b"f")]
-    slot = free[0] if free else number
-    if free:
-        txn.delete(b"f" + _half.pack(slot), db=db)
+    slot = take_slot(txn, db, number)
     store_table(txn, db, created, slot)
     return created, slot
+
+
+def take_slot(txn: Txn, db: Database, number: int) -> int:
+    """A free slot for an object; if there is none, that of its own number, or another that nothing ever had.
+
+    A view that was kept beside the tables before may have left rows in the slot of its number, or that may have gone to
+    another table since.
+    """
+    free = [slot for slot, _ in _listed(txn, db, b"f")]
+    if free:
+        txn.delete(b"f" + _half.pack(free[0]), db=db)
+        return free[0]
+    taken = {_half.unpack(value)[0] for _, value in _listed(txn, db, b"o")}
+    taken |= {slot for slot, _ in _listed(txn, db, b"g")}
+    taken |= {msgspec.msgpack.decode(value, type=tuple[int, Table])[0] for _, value in _listed(txn, db, b"t")}
+    return take_ids(txn, db, 1) if number in taken else number
+
+
+def add_object(txn: Txn, db: Database, number: int) -> int:
+    """Record a table that is stored for a view beside those of users; its slot."""
+    slot = take_slot(txn, db, number)
+    txn.put(b"o" + _half.pack(number), _half.pack(slot), db=db)
+    return slot
+
+
+def remove_objects(txn: Txn, db: Database, numbers: Iterable[int]) -> None:
+    """Forget such tables, if they are there; their rows are removed later, piece by piece."""
+    for number in numbers:
+        slot = txn.get(b"o" + _half.pack(number), db=db)
+        if slot is not None:
+            txn.delete(b"o" + _half.pack(number), db=db)
+            txn.put(b"g" + slot, _half.pack(number), db=db)
 
 
 def take_ids(txn: Txn, db: Database, count: int) -> int:
@@ -250,6 +315,12 @@ def store_views(txn: Txn, db: Database, catalog: Catalog, views: Sequence[View])
     touch(txn, db)
 
 
+def store_view(txn: Txn, db: Database, view: View) -> None:
+    """Record a view that is there anew."""
+    txn.put(b"v" + _half.pack(view.id), msgspec.msgpack.encode(view), db=db)
+    touch(txn, db)
+
+
 def _taken(found: View, view: View) -> TableExists:
     if found.kind != view.kind:
         return TableExists(
@@ -264,6 +335,9 @@ def _taken(found: View, view: View) -> TableExists:
 
 def remove_views(txn: Txn, db: Database, numbers: Iterable[int]) -> None:
     for number in numbers:
+        stored = txn.get(b"v" + _half.pack(number), db=db)
+        if stored is not None:
+            remove_objects(txn, db, msgspec.msgpack.decode(stored, type=View).objects)
         txn.delete(b"v" + _half.pack(number), db=db)
     touch(txn, db)
 

@@ -7,8 +7,7 @@ it was, and writers that share one need no nested ones to be rolled back alone.
 from __future__ import annotations
 
 import os
-import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 
@@ -19,6 +18,8 @@ from viewkeeper.store.blocks import RawChange
 from viewkeeper.store.cardinality import Counts, set_counts
 from viewkeeper.store.catalog import Catalog, Databases
 from viewkeeper.store.environment import Txn
+from viewkeeper.store.insync import Followed, TableChanges, follow, write_followed
+from viewkeeper.store.insync import sections as sections_of
 from viewkeeper.store.keyspace import stored_key
 from viewkeeper.store.samples import drop_sample, is_sampled, keep_sample
 from viewkeeper.store.writes import Write, WriteSet, columns_changed, key_exists, resolve, same_row
@@ -47,11 +48,16 @@ def commit_writes(txn: Txn, catalog: Catalog, writes: WriteSet) -> int:
         for number, by_key in writes.tables.items()
     ]
     changed = [table for table in checked if table.changes]
+    total = sum(len(table.changes) for table in changed)
     sections = [blocks.encode_section(table.codec, table.changes) for table in changed]
+    now, followed = _followed(txn, catalog, [TableChanges(table.codec, table.changes) for table in changed])
+    if followed is not None:
+        sections += sections_of(catalog, followed)
     for table in changed:
         _write(txn, databases, table)
-    total = sum(len(table.changes) for table in changed)
-    return append_block(txn, databases, sections, total)
+    if followed is not None:
+        write_followed(txn, catalog, followed)
+    return append_block(txn, databases, sections, total, now)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +113,8 @@ def commit_row(txn: Txn, catalog: Catalog, codec: RowCodec, key: bytes, row: byt
     codec = settled(catalog, codec)
     databases = catalog.databases
     number = codec.table.id
+    if number in catalog.followed:
+        return _commit_followed(txn, catalog, codec, key, row, fresh)
     db = databases.tables[number]
     stored = stored_key(key)
     before = None
@@ -124,23 +132,55 @@ def commit_row(txn: Txn, catalog: Catalog, codec: RowCodec, key: bytes, row: byt
     return _append(txn, databases, 1, blocks.encode_row_block(_random.getrandbits(64), codec, before, row))
 
 
+def _commit_followed(txn: Txn, catalog: Catalog, codec: RowCodec, key: bytes, row: bytes, fresh: bool) -> int:
+    """The same for a table that views follow."""
+    databases = catalog.databases
+    db, stored = databases.tables[codec.table.id], stored_key(key)
+    before = txn.get(stored, db=db)
+    if before is not None:
+        if fresh:
+            raise key_exists(codec, codec.decode(row))
+        if same_row(before, row, codec):
+            return databases.tail.find(txn, databases.log)
+    table = TableChanges(codec, [(before, row)])
+    now, followed = _followed(txn, catalog, [table])
+    txn.put(stored, row, db=db)
+    if before is None and is_sampled(key):
+        keep_sample(txn, databases.samples, codec.table.id, stored)
+    sections = [blocks.encode_section(codec, table.changes)]
+    if followed is not None:
+        sections += sections_of(catalog, followed)
+        write_followed(txn, catalog, followed)
+    return append_block(txn, databases, sections, 1, now)
+
+
+def _followed(txn: Txn, catalog: Catalog, tables: Sequence[TableChanges]) -> tuple[int, Followed | None]:
+    """The commit time of a transaction that ends now, and what views make of it. Writes nothing."""
+    tail = catalog.databases.tail
+    tail.find(txn, catalog.databases.log)
+    now = tail.next_commit()
+    return now, follow(txn, catalog, tables, (tail.committed_at, now)) if catalog.followed and tables else None
+
+
 _random = Random()
 """Ids of transactions: unique, not secret."""
 os.register_at_fork(after_in_child=_random.seed)
 
 
-def append_block(txn: Txn, databases: Databases, sections: list[bytes], changes: int) -> int:
+def append_block(
+    txn: Txn, databases: Databases, sections: list[bytes], changes: int, committed_at: int | None = None
+) -> int:
     """Append the block of one transaction; the head behind it. No changes, no block."""
     if not changes:
         return databases.tail.find(txn, databases.log)
-    return _append(txn, databases, changes, blocks.encode_block(_random.getrandbits(64), sections))
+    return _append(txn, databases, changes, blocks.encode_block(_random.getrandbits(64), sections), committed_at)
 
 
-def _append(txn: Txn, databases: Databases, changes: int, block: bytes) -> int:
+def _append(txn: Txn, databases: Databases, changes: int, block: bytes, committed_at: int | None = None) -> int:
     tail = databases.tail
     head = tail.find(txn, databases.log)
-    # Commit times never run backwards, though clocks may.
-    committed_at = max(time.time_ns() // 1000, tail.committed_at)
+    if committed_at is None:
+        committed_at = tail.next_commit()
     log.append(txn, databases.log, head, changes, committed_at, block)
     tail.committed_at = committed_at
     tail.head = head = head + changes

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import lmdb
 
 from viewkeeper.errors import BadPosition, ForeignPosition, FuturePosition, StoreDamaged, TableDropped
+from viewkeeper.model.layout import Layout
 from viewkeeper.model.position import Position
 from viewkeeper.model.rowcodec import RowCodec
 from viewkeeper.model.schema import Column, Partitioning, PartitionKind, Table
@@ -21,7 +22,7 @@ from viewkeeper.store import catalog as catalogs
 from viewkeeper.store import groups, log, pins, samples
 from viewkeeper.store.blocks import Block
 from viewkeeper.store.bulk import Batch, load_batch
-from viewkeeper.store.catalog import Catalog, Databases, Settings
+from viewkeeper.store.catalog import Catalog, Databases, Following, Settings
 from viewkeeper.store.commit import commit_row, commit_writes
 from viewkeeper.store.environment import MAP_SIZE, Database, Environment, Txn, explain, explained, translated
 from viewkeeper.store.folder import Folder
@@ -66,6 +67,7 @@ class EmbeddedStore:
         self._group = self._group_commit()
         self._janitor: Janitor | None = None
         self._closing = False
+        self.following = Following()
         durable = folder.durability == "sync"
         environment = partial(Environment, read_only=read_only, sync=durable, map_size=map_size, make=make)
         with ExitStack() as opened, translated(self.folder.base):
@@ -113,7 +115,7 @@ class EmbeddedStore:
             catalogs.check_owner(txn, self.catalog_db, self.database)
 
     def _databases(self, tables: dict[int, Database]) -> Databases:
-        return Databases(self.log_db, self.counts_db, self.samples_db, tables)
+        return Databases(self.log_db, self.counts_db, self.samples_db, tables, following=self.following)
 
     # Catalog
 
@@ -163,6 +165,13 @@ class EmbeddedStore:
         txn.abort()
         return catalog
 
+    @explained
+    def catalog_at_head(self) -> tuple[Catalog, int]:
+        """The catalog and the head, of one moment."""
+        txn, catalog = self.begin_read()
+        with txn:
+            return catalog, log.head(txn, self.log_db)
+
     def written_catalog(self) -> Catalog:
         """Inside a member of a group commit: the catalog that its transaction sees."""
         return self._writing
@@ -171,6 +180,10 @@ class EmbeddedStore:
         """The codec of the same table in `catalog`; TableDropped if it was dropped."""
         found = catalog.codecs.get(codec.table.id)
         if found is None:
+            if isinstance(codec.table, Layout):
+                raise TableDropped(
+                    f'view "{codec.table.name}" was dropped, replaced or moved while it was read', hint="Read it again."
+                )
             raise TableDropped(f'table "{codec.table.name}" does not exist any more')
         return found
 
@@ -239,6 +252,7 @@ class EmbeddedStore:
             raise ForeignPosition(
                 f"position {position} belongs to another database",
                 detail=f"The positions of this one begin with {self.database}@.",
+                hint="Give one that a write or read of this database has returned.",
             )
         return position.offsets[0]
 
@@ -273,6 +287,16 @@ class EmbeddedStore:
             stored = stored_key(codec.key.encode_key(codec.key_cells(key)))
             value = txn.get(stored, db=catalog.databases.tables[codec.table.id])
         return codec, None if value is None else codec.decode(value)
+
+    @explained
+    def get_row(self, number: int, key: bytes) -> bytes | None:
+        """The encoded row of an encoded key, of a table or of a view that is kept beside tables. TableDropped."""
+        txn, catalog = self.begin_read()
+        with txn:
+            db = catalog.databases.tables.get(number)
+            if db is None:
+                raise TableDropped("the view is no longer kept beside the tables", hint="Read it again.")
+            return txn.get(stored_key(key), db=db)
 
     @explained
     def snapshot(self, at: Position | None = None) -> EmbeddedSnapshot:
@@ -382,10 +406,15 @@ class EmbeddedStore:
         return EmbeddedTransaction(self)
 
     def repartition(self, name: str) -> Table:
-        """Set the bounds of a RANGE table so that its partitions hold about as many rows each."""
+        """Set the bounds of a RANGE table so that its partitions hold about as many rows each.
+
+        They stay as they are while a LOCAL view is kept by them.
+        """
         catalog = self.catalog()
         found = catalog.table(name)
         if found.partitioning is None or found.partitioning.kind is not PartitionKind.RANGE:
+            return found
+        if any(view.parts and found.id in view.sources for view in catalog.views.values()):
             return found
         cuts = self._bounds(catalog.codecs[found.id], found.partitioning)
         if len(cuts) != found.partitioning.count - 1:
@@ -394,6 +423,8 @@ class EmbeddedStore:
         def change(txn: Txn, catalog: Catalog) -> Table:
             table = catalog.table(name)
             assert table.partitioning is not None
+            if any(view.parts and table.id in view.sources for view in catalog.views.values()):
+                return table
             changed = replace(table, partitioning=replace(table.partitioning, bounds=cuts))
             catalogs.store_table(txn, self.catalog_db, changed, catalog.slots[table.id])
             return changed

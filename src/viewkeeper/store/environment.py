@@ -86,14 +86,14 @@ class Environment:
         self.read_only = read_only
         # Spare read transactions save a µs a read. Handles can then only be opened by a write transaction, which is
         # no wait worth mentioning where writes are short.
-        self._opens_by_write = short_writes and not read_only
+        self._writable = not read_only
         with translated():
             self._lmdb = lmdb.Environment(
                 str(path),
                 map_size=map_size,
                 max_dbs=MAX_DATABASES,
                 max_readers=MAX_READERS,
-                max_spare_txns=SPARE_READERS if self._opens_by_write else 0,
+                max_spare_txns=SPARE_READERS if short_writes and not read_only else 0,
                 sync=sync,
                 metasync=metasync,
                 readonly=read_only,
@@ -116,8 +116,10 @@ class Environment:
         if found is None:
             if txn is not None:
                 found = self._lmdb.open_db(name, txn=txn, create=True)
-            elif self._opens_by_write:
-                # A handle lives on only if the transaction that opened it commits, which one kept for reuse does not.
+            elif self._writable:
+                # A handle lives on only if the transaction that opened it commits, which a read transaction of ours
+                # does not. And the one that py-lmdb would begin by itself waits for the write lock without letting
+                # other threads run, also the one that has it.
                 with self.begin(write=True) as opener:
                     found = self._lmdb.open_db(name, txn=opener, create=False)
             else:

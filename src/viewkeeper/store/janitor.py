@@ -140,7 +140,11 @@ def _step(txn: Txn, store: EmbeddedStore, rows: Database, slot: int, table: int)
     if (slot, table) not in catalogs.garbage(txn, store.catalog_db):
         return 0
     prefix = struct.pack(">I", table)
-    for db, beginning in ((rows, b""), (store.counts_db, prefix), (store.samples_db, prefix)):
+    places = [(rows, b""), (store.counts_db, prefix), (store.samples_db, prefix)]
+    if table in store.written_catalog().slots:
+        # A view that is kept beside the tables again: what is counted of it is in use.
+        del places[1:]
+    for db, beginning in places:
         cursor = txn.cursor(db=db)
         removed = 0
         found = cursor.set_range(beginning)

@@ -11,6 +11,7 @@ difference. The last block is never truncated, hence the head needs no record of
 from __future__ import annotations
 
 import struct
+import time
 from collections.abc import Callable, Iterator
 
 from viewkeeper.store.blocks import Block, decode_block
@@ -53,6 +54,10 @@ class Tail:
             self.head, self.committed_at = last(txn, log)
             self._txn = txn
         return self.head
+
+    def next_commit(self) -> int:
+        """The commit time (µs) of a transaction that ends now. They never run backwards, though clocks may."""
+        return max(time.time_ns() // 1000, self.committed_at)
 
 
 def oldest(txn: Txn, log: Database) -> int:

@@ -23,6 +23,8 @@ class Note:
     `error`: why the last attempt failed, empty if it did not; `failures`: how many did in a row; it is tried again from
     `retry_at` on. `batch_seconds`: the last batch by phase; `batch_joins`: how it met the join indexes on Spark.
     `verified_*`: the last time it was compared with its definition, and how many rows did not agree.
+    `read_at`, `read_interval`: when a LAZY view was last read, and the mean time between two reads (µs).
+    `folds`: how many reads were folded; `folded_at`, `fold_ms`: the last of these, and how long that took.
     """
 
     error: str = ""
@@ -36,6 +38,11 @@ class Note:
     verified_at: int = 0
     verified_position: int = 0
     verified_differences: int = 0
+    read_at: int = 0
+    read_interval: int = 0
+    folds: int = 0
+    folded_at: int = 0
+    fold_ms: float = 0.0
 
 
 def get_note(txn: Txn, db: Database, number: int) -> Note:

@@ -21,6 +21,7 @@ from viewkeeper.store.scan import Interval, Item, read_slice
 from viewkeeper.store.undo import Keyed, TableUndo, check_retained
 
 if TYPE_CHECKING:
+    from viewkeeper.store.catalog import Catalog
     from viewkeeper.store.embedded import EmbeddedStore
 
 T = TypeVar("T")
@@ -133,11 +134,29 @@ class EmbeddedSnapshot:
         if undo is None or not undo.before:
             return
         if not keys.isdisjoint(undo.before) or any(undo.within(interval) for interval in intervals):
-            raise Conflict(
-                f'rows of table "{codec.table.name}" that the transaction read have changed since',
-                detail="Nothing of it was written.",
-                hint="Run it again from the start.",
-            )
+            raise _changed_since(codec)
+
+    def check_where(self, txn: Txn, catalog: Catalog, codec: RowCodec, matters: Callable[[Row], bool] | None) -> None:
+        """Conflict if a row for which `matters` holds, any if it is None, has changed since, or has come."""
+        undo = self.catch_up(txn, codec)
+        if undo is None or not undo.before:
+            return
+        if matters is None:
+            raise _changed_since(codec)
+        db, current = catalog.databases.tables[codec.table.id], self._store.current(catalog, codec)
+        for key, before in undo.before.items():
+            value = txn.get(stored_key(key), db=db)
+            after = None if value is None else current.decode(value)
+            if any(row is not None and matters(row) for row in (before, after)):
+                raise _changed_since(codec)
+
+
+def _changed_since(codec: RowCodec) -> Conflict:
+    return Conflict(
+        f'rows of "{codec.table.name}" that the transaction read have changed since',
+        detail="Nothing of it was written.",
+        hint="Run it again from the start.",
+    )
 
 
 def slices(

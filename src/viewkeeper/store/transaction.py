@@ -5,7 +5,7 @@ User code never holds the store's write lock. Writes that do not read (`put`, `r
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from viewkeeper.errors import Conflict, NotRetained, TransactionOver
@@ -19,6 +19,7 @@ from viewkeeper.store.snapshot import EmbeddedSnapshot
 from viewkeeper.store.writes import Merge, Remove, Replace, Write, WriteSet, key_exists
 
 if TYPE_CHECKING:
+    from viewkeeper.store.catalog import Catalog
     from viewkeeper.store.embedded import EmbeddedStore
 
 
@@ -31,6 +32,7 @@ class EmbeddedTransaction:
         self._writes = WriteSet()
         self._read_keys: dict[int, set[bytes]] = {}
         self._read_intervals: dict[int, list[Interval]] = {}
+        self._read_where: dict[int, list[Callable[[Row], bool] | None]] = {}
         self._codecs: dict[int, RowCodec] = {}
         self._over = ""
 
@@ -96,6 +98,22 @@ class EmbeddedTransaction:
         self._check()
         self._writes.remove(codec, key)
 
+    def own_changes(self) -> dict[int, list[tuple[Row | None, Row | None]]]:
+        """What it has written, by table: of each key the row of the snapshot, and the one that it sees itself."""
+        self._check()
+        found: dict[int, list[tuple[Row | None, Row | None]]] = {}
+        for number, writes in self._writes.tables.items():
+            codec = self._writes.codecs[number]
+            stored = self._snapshot.get_many(codec, list(writes))
+            pairs = [(row, _overlaid(write, row, codec)) for write, row in zip(writes.values(), stored, strict=True)]
+            found[number] = [pair for pair in pairs if pair[0] is not None or pair[1] is not None]
+        return found
+
+    def read_where(self, codec: RowCodec, matters: Callable[[Row], bool] | None) -> None:
+        """Note that all rows of a table were read for which `matters` holds; all of it, if that is None."""
+        self._check()
+        self._read_where.setdefault(self._note(codec), []).append(matters)
+
     @explained
     def commit(self) -> Position:
         """Make it so; the position behind its changes. Conflict if it writes and what it read has changed."""
@@ -104,9 +122,9 @@ class EmbeddedTransaction:
         position = self._snapshot.position
         if self._writes:
             # A first look without the write lock leaves little to validate under it.
-            txn, _ = self._store.begin_read()
+            txn, catalog = self._store.begin_read()
             with txn:
-                self._validate(txn)
+                self._validate(txn, catalog)
             position = self._store.position(self._store.write(self._commit, refuses_first=True))
         self._over = "committed"
         return position
@@ -115,14 +133,16 @@ class EmbeddedTransaction:
         self._over = self._over or "rolled back"
 
     def _commit(self, txn: Txn) -> int:
-        self._validate(txn)
+        self._validate(txn, self._store.written_catalog())
         return commit_writes(txn, self._store.written_catalog(), self._writes)
 
-    def _validate(self, txn: Txn) -> None:
+    def _validate(self, txn: Txn, catalog: Catalog) -> None:
         for number, codec in self._codecs.items():
             keys = self._read_keys.get(number, set())
             try:
                 self._snapshot.check_unchanged(txn, codec, keys, self._read_intervals.get(number, []))
+                for matters in self._read_where.get(number, []):
+                    self._snapshot.check_where(txn, catalog, codec, matters)
             except NotRetained as error:
                 raise Conflict(
                     "the transaction is older than the log reaches back",

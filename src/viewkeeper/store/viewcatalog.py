@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -13,6 +13,7 @@ from viewkeeper.store import catalog as catalogs
 from viewkeeper.store import groups
 from viewkeeper.store.catalog import Catalog
 from viewkeeper.store.environment import Txn
+from viewkeeper.store.modes import belongs_beside
 
 if TYPE_CHECKING:
     from viewkeeper.store.embedded import EmbeddedStore
@@ -44,6 +45,16 @@ class ViewCatalog:
         if gone:
             self.forget()
 
+    def alter(self, catalog: Catalog, views: Sequence[View]) -> None:
+        """Record views anew; Conflict if this is no longer the catalog."""
+
+        def change(txn: Txn, current: Catalog) -> None:
+            _check_version(catalog, current)
+            for view in views:
+                catalogs.store_view(txn, self._store.catalog_db, view)
+
+        self._store.define(change)
+
     def drop(self, catalog: Catalog, view: View, *, cascade: bool) -> list[View]:
         """Forget a view, with `cascade` also those above it; what was dropped, the lowest first.
 
@@ -62,29 +73,41 @@ class ViewCatalog:
         return dropped
 
     def forget(self) -> list[int]:
-        """Drop the objects of views that are no longer in the catalog; their ids.
+        """Drop the objects of views that are no longer in the catalog, and what is noted of them; the objects' ids.
 
         A view is in the catalog before it has objects, so what is not there is gone for good.
         """
         _, found = self._store.view_tables.objects()
         catalog = self._store.catalog()
-        known = {number for view in catalog.views.values() for number in view.objects}
+        # One that leaves the tables has a copy here before it is read here.
+        kept = [view for view in catalog.views.values() if not (view.in_base and belongs_beside(catalog, view))]
+        known = {number for view in kept for number in view.objects}
         gone = sorted(found.keys() - known)
         if gone:
             self._store.view_tables.drop_objects(gone)
+        # Of one that was kept beside the tables there may be a note alone.
+        noted = self._store.view_tables.notes().keys() - self._store.catalog().views.keys()
+        if noted:
+            self._store.view_tables.forget_notes(noted)
         return gone
 
-    def swap(self, views: Sequence[View]) -> bool:
+    def swap(self, views: Sequence[View], bring: Callable[[], None] | None = None) -> bool:
         """Give views that replace others their names, all at once; False if one is not whole or stands before the old.
 
         No apply runs meanwhile, so readers of a name never go back.
         """
         # A look first: whoever waits for an apply to end in order to look again keeps all writers of tables waiting.
         with self._store.views.begin() as txn:
-            if not self._are_ready(txn, views):
+            if bring is None and not self._are_ready(txn, views):
                 return False
         with ExitStack() as held:
-            swapped = self._store.define(lambda txn, current: self._swap(txn, current, views, held))
+
+            def change(txn: Txn, current: Catalog) -> bool:
+                if bring is not None:
+                    bring()
+                return self._swap(txn, current, views, held)
+
+            swapped = self._store.define(change)
         if swapped:
             self.forget()
         return swapped
@@ -106,10 +129,20 @@ class ViewCatalog:
 
     def _are_ready(self, txn: Txn, views: Sequence[View]) -> bool:
         """Whether views are whole, and none stands before the one that it replaces."""
+        catalog = self._store.catalog()
         for view in views:
             assert view.replaces is not None
+            if belongs_beside(catalog, view):
+                # It is always as far as the tables, once it is there.
+                if not view.in_base:
+                    return False
+                continue
             reached = self._watermark(txn, view.id)
-            if reached < 0 or reached < self._watermark(txn, view.replaces):
+            old = catalog.views.get(view.replaces)
+            before = self._watermark(txn, view.replaces)
+            if old is not None and old.in_base:
+                before = self._store.offset(self._store.head())
+            if reached < 0 or reached < before:
                 return False
         return True
 

@@ -27,7 +27,8 @@ from viewkeeper.store.groups import GroupState
 from viewkeeper.store.keyspace import stored_view_key
 
 if TYPE_CHECKING:
-    from viewkeeper.store.viewstore import Counted, ViewStore
+    from viewkeeper.store.applying import Counted
+    from viewkeeper.store.viewstore import ViewStore
 
 StoredRow = tuple[int, bytes, bytes | None]
 """An object, a stored key, and the encoded row that it shall have; None: none."""

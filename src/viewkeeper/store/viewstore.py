@@ -1,7 +1,5 @@
 """View tables and auxiliary tables: read them, and apply change tables to them.
 
-    "feed"   object id (4) upper (8) lower (8) committed at (8) → block of blocks.py, one section
-
 An apply is one write transaction of the views environment, which no writer of base tables ever waits for. It compares
 and sets the group's (generation, watermark): what was computed for another one is refused, so every change counts once.
 The changes that it makes to a view are kept as a block: the view's feed, its undo, and the input of views above it.
@@ -9,137 +7,45 @@ The changes that it makes to a view are kept as a block: the view's feed, its un
 
 from __future__ import annotations
 
-import struct
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
-from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from viewkeeper.errors import Outrun, ViewNotReady
 from viewkeeper.model.rowcodec import RowCodec
-from viewkeeper.model.types import Row
-from viewkeeper.store import groups, notes
-from viewkeeper.store.blocks import Block, RawChange, decode_block, encode_block, encode_section
+from viewkeeper.store import groups, notes, requests
+from viewkeeper.store.applying import Apply, Counted, ObjectChanges
+from viewkeeper.store.blocks import encode_block, encode_section
 from viewkeeper.store.environment import Database, Txn, explained
 from viewkeeper.store.groups import GroupState, ObjectState
 from viewkeeper.store.keyspace import stored_view_key
-from viewkeeper.store.scan import Interval, Item, may_be_long, read_slice
+from viewkeeper.store.requests import Requests
+from viewkeeper.store.scan import Item, may_be_long
+from viewkeeper.store.viewfeeds import FEED, ViewFeeds, feed_key, remove_feed
+from viewkeeper.store.viewnotes import ViewNotes
+from viewkeeper.store.viewreading import ViewReading
 from viewkeeper.store.viewrepair import Repair, by_object, now, write_rows
 
 if TYPE_CHECKING:
     from viewkeeper.store.embedded import EmbeddedStore
     from viewkeeper.store.viewsnapshot import ViewSnapshot
 
-FEED = b"feed"
-NAMES = (groups.NAME, groups.OBJECTS, groups.SLOTS, FEED, notes.NAME)
-FEED_BLOCKS = 64
-"""Blocks of a feed that are read in one transaction."""
-_feed = struct.Struct(">IQQq")
-_object = struct.Struct(">I")
+_FIRST_NAMES = (groups.NAME, groups.OBJECTS, groups.SLOTS, FEED, notes.NAME)
+NAMES = (*_FIRST_NAMES, *requests.NAMES)
 
 
-@dataclass(slots=True)
-class ObjectChanges:
-    """What an apply does to one object: by encoded key, the encoded row before and after (None: absent).
-
-    `rows` is the same without what was before, for objects that have no feed: many at once.
-    """
-
-    codec: RowCodec
-    changes: dict[bytes, RawChange] = field(default_factory=dict)
-    has_feed: bool = False
-    rows: dict[bytes, bytes | None] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class Counted:
-    """By how much the counters of an object grow; see ObjectState."""
-
-    errors: int = 0
-    late: int = 0
-    extra: int = 0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Apply:
-    """A batch of one group: from `lower`, which must be its watermark, to `upper`, a transaction boundary.
-
-    `transaction` and `committed_at` are those of the last transaction before `upper`. For a step of a fill, `lower` and
-    `upper` are both the watermark, and `fill` is where the fill stood and where it stands then (None: it is whole).
-    """
-
-    group: int
-    generation: int
-    lower: int
-    upper: int
-    transaction: int
-    committed_at: int
-    objects: Mapping[int, ObjectChanges]
-    counted: Mapping[int, Counted] = field(default_factory=dict)
-    fill: tuple[bytes, bytes | None] | None = None
-    holder: str = ""
-
-
-class ViewReading:
-    """Reads of several objects in one transaction, hence all at their groups' watermarks of one moment."""
-
-    def __init__(self, txn: Txn, groups_db: Database, places: dict[int, tuple[ObjectState, Database]]) -> None:
-        self._txn = txn
-        self._groups_db = groups_db
-        self._places = places
-        self.asked: dict[int, tuple[object, object]] = {}
-        """What a reader of a slot asked for and got; for the next one that shares the slot."""
-        self.found: dict[int, dict[bytes, list[tuple[bytes, Row]]]] = {}
-        """The rows that were looked up in a slot, by the beginning of their keys."""
-        self.written: set[int] = set()
-        """The slots for which a batch has its changes already."""
-
-    def group(self, number: int) -> GroupState:
-        """The state of the group that an object belongs to."""
-        state = groups.get_group(self._txn, self._groups_db, self._places[number][0].group)
-        assert state is not None
-        return state
-
-    def object(self, number: int) -> ObjectState:
-        return self._places[number][0]
-
-    def get(self, number: int, key: bytes) -> bytes | None:
-        return self._txn.get(stored_view_key(key), db=self._places[number][1])
-
-    def get_many(self, number: int, keys: Sequence[bytes]) -> list[bytes | None]:
-        db, get = self._places[number][1], self._txn.get
-        return [get(stored_view_key(key), db=db) for key in keys]
-
-    def slice(self, codec: RowCodec, interval: Interval, count: int, *, reverse: bool = False) -> list[Item]:
-        return read_slice(self._txn, self._places[codec.table.id][1], codec, interval, count, reverse=reverse)
-
-    def stored(self, number: int) -> Iterator[Item]:
-        """All of an object by stored key, in the order of these, which is not quite that of the keys."""
-        return self._txn.cursor(db=self._places[number][1]).iternext()
-
-    def rows(self, number: int) -> int:
-        """The rows of an object, each as often as it weighs."""
-        place, db = self._places[number]
-        return int(self._txn.stat(db)["entries"]) + place.extra
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._txn.abort()
-
-
-class ViewStore:
+class ViewStore(ViewFeeds, ViewNotes):
     """The views environment of a store."""
 
     def __init__(self, store: EmbeddedStore) -> None:
         self._store = store
         self._env = store.views
-        self.groups_db, self.objects_db, self.slots_db, self.feed_db, self.notes_db = map(self._env.database, NAMES)
+        self.groups_db, self.objects_db, self.slots_db, self.feed_db, self.notes_db = map(
+            self._env.database, _FIRST_NAMES
+        )
+        self._requests = Requests(self._env, store.naming)
 
     @explained
     def groups(self) -> dict[int, GroupState]:
@@ -173,11 +79,23 @@ class ViewStore:
         handles = self._env.handles
         with self._env.begin() as txn:
             slot = groups.whole_slot(txn, self.objects_db, self.groups_db, number)
-            handle = None if slot is None else handles.get(_name(slot))
+            handle = None if slot is None else handles.get(view_database(slot))
             if handle is not None:
                 return txn.get(stored_view_key(key), db=handle)
         with self.reading([number]) as reading:
             return reading.get(number, key)
+
+    @explained
+    def get_row_from(self, number: int, key: bytes, least: int) -> tuple[bytes | None] | None:
+        """The encoded row of a key, if the object is whole and stands at `least` or behind it; None if it does not."""
+        handles = self._env.handles
+        with self._env.begin() as txn:
+            found = groups.get_object(txn, self.objects_db, number)
+            state = None if found is None else groups.get_group(txn, self.groups_db, found.group)
+            handle = None if found is None else handles.get(view_database(found.slot))
+            if state is None or handle is None or state.filled is not None or state.watermark < least:
+                return None
+            return (txn.get(stored_view_key(key), db=handle),)
 
     @explained
     def reading(self, objects: Sequence[int], *, filling: bool = False) -> ViewReading:
@@ -197,7 +115,7 @@ class ViewStore:
                             "the view has not been filled yet",
                             hint="Run maintenance (db.maintain() or viewkeeper maintain), or read with wait=True.",
                         )
-                    handle = handles.get(_name(found.slot))
+                    handle = handles.get(view_database(found.slot))
                     if handle is None:
                         unopened.append(found.slot)
                     else:
@@ -210,10 +128,10 @@ class ViewStore:
             txn.abort()
             with self._store.naming:
                 for slot in unopened:
-                    self._env.database(_name(slot))
+                    self._env.database(view_database(slot))
 
     @contextmanager
-    def _opening(self) -> Iterator[Txn]:
+    def opening(self) -> Iterator[Txn]:
         """A write transaction that may open handles. Those of one that is given up are dead, and LMDB gives their
         numbers to others: they have to be forgotten."""
         with self._store.naming:
@@ -248,27 +166,53 @@ class ViewStore:
         Outrun, with nothing done, if one of the objects is there already.
         """
         state = GroupState(1, watermark, transaction, tuple(objects), committed_at, filled)
-        with self._opening() as txn:
-            if any(groups.get_object(txn, self.objects_db, number) is not None for number in objects):
+        with self.opening() as txn:
+            # A group may have the id of a view that has gone from it: who still knows that one must not begin it anew.
+            taken = groups.get_group(txn, self.groups_db, group) is not None
+            if taken or any(groups.get_object(txn, self.objects_db, number) is not None for number in objects):
                 raise Outrun("the view is being filled by another process", hint="Wait for it.")
             for number in objects:
                 slot = groups.take_slot(txn, self.slots_db)
-                self._env.database(_name(slot), txn)
+                self._env.database(view_database(slot), txn)
                 groups.set_object(txn, self.objects_db, number, ObjectState(group, slot, born=watermark))
             groups.set_group(txn, self.groups_db, group, state)
         return state
 
     @explained
+    def empty(self, group: int, state: GroupState) -> GroupState:
+        """Empty the objects of a group that is being filled, to be filled anew; Outrun if it has moved."""
+        with self.opening() as txn:
+            found = groups.get_group(txn, self.groups_db, group)
+            if found is None or (found.generation, found.filled) != (state.generation, state.filled):
+                raise Outrun("the group has moved meanwhile", hint="Wait for whoever fills it.")
+            for number in found.objects:
+                place = groups.get_object(txn, self.objects_db, number)
+                assert place is not None
+                txn.drop(self._env.database(view_database(place.slot), txn), delete=False)
+                groups.set_object(txn, self.objects_db, number, replace(place, errors=0, late=0, extra=0))
+            anew = replace(found, generation=found.generation + 1, filled=b"")
+            groups.set_group(txn, self.groups_db, group, anew)
+        return anew
+
+    @explained
+    def begin_feed(self, number: int, offset: int) -> None:
+        """Say that the feed of a view begins here: what came before is not in it."""
+        with self._env.begin(write=True) as txn:
+            place = groups.get_object(txn, self.objects_db, number)
+            assert place is not None
+            groups.set_object(txn, self.objects_db, number, replace(place, born=offset))
+
+    @explained
     def drop_objects(self, objects: Sequence[int]) -> None:
         """Forget objects; a group goes with its last one, and rows with the last object that shares them."""
-        with self._opening() as txn:
+        with self.opening() as txn:
             for number in objects:
                 found = groups.get_object(txn, self.objects_db, number)
                 if found is None:
                     continue
                 groups.remove_object(txn, self.objects_db, number)
                 self._free(txn, found.slot)
-                _remove_feed(txn, self.feed_db, number)
+                remove_feed(txn, self.feed_db, number)
                 notes.remove_note(txn, self.notes_db, number)
                 state = groups.get_group(txn, self.groups_db, found.group)
                 if state is None:
@@ -283,7 +227,7 @@ class ViewStore:
     def _free(self, txn: Txn, slot: int) -> None:
         """Empty a slot that no object has any more."""
         if all(state.slot != slot for state in groups.objects(txn, self.objects_db).values()):
-            txn.drop(self._env.database(_name(slot), txn), delete=False)
+            txn.drop(self._env.database(view_database(slot), txn), delete=False)
             groups.free_slot(txn, self.slots_db, slot)
 
     @explained
@@ -295,7 +239,7 @@ class ViewStore:
         kept = min(known)
         if any(state.holder and state.deadline > time.time_ns() // 1000 for state in known.values()):
             return False
-        with self._opening() as txn:
+        with self.opening() as txn:
             for group, state in known.items():
                 if groups.get_group(txn, self.groups_db, group) != state:
                     return False
@@ -398,7 +342,7 @@ class ViewStore:
 
     def _write(self, txn: Txn, number: int, changes: ObjectChanges, batch: Apply) -> None:
         found = groups.get_object(txn, self.objects_db, number)
-        db = None if found is None else self._env.opened(_name(found.slot))
+        db = None if found is None else self._env.opened(view_database(found.slot))
         assert db is not None
         puts: list[Item] = []
         for key, (_, after) in changes.changes.items():
@@ -417,7 +361,7 @@ class ViewStore:
             txn.cursor(db=db).putmulti(puts)
         if changes.has_feed and changes.changes and batch.fill is None:
             section = encode_section(changes.codec, list(changes.changes.values()))
-            key = _feed.pack(number, batch.upper, batch.lower, batch.committed_at)
+            key = feed_key.pack(number, batch.upper, batch.lower, batch.committed_at)
             txn.put(key, encode_block(batch.transaction, [section]), db=self.feed_db)
 
     @explained
@@ -427,11 +371,11 @@ class ViewStore:
             state = repair.checked(groups.get_group(txn, self.groups_db, repair.group))
             for number, rows in by_object(repair.rows):
                 found = groups.get_object(txn, self.objects_db, number)
-                db = None if found is None else self._env.opened(_name(found.slot))
+                db = None if found is None else self._env.opened(view_database(found.slot))
                 assert db is not None
                 write_rows(txn, db, rows)
             for number, (codec, changes) in repair.told.items():
-                key = _feed.pack(number, state.watermark, state.watermark, now())
+                key = feed_key.pack(number, state.watermark, state.watermark, now())
                 txn.put(key, encode_block(state.transaction, [encode_section(codec, changes)]), db=self.feed_db)
             for number, counted in repair.counted.items():
                 self._count(txn, number, counted)
@@ -439,95 +383,7 @@ class ViewStore:
             groups.set_group(txn, self.groups_db, repair.group, mended)
         return mended
 
-    @explained
-    def feed(
-        self, number: int, since: int, upto: int | None = None, *, repaired_since: int | None = None
-    ) -> list[tuple[int, Block]]:
-        """The changes of a view that were applied behind `since` and not behind `upto`, with the upper end of each.
 
-        With `repaired_since`, first the repairs at `since` itself that were made behind that moment (µs): whoever
-        follows a view and has reached its watermark would miss them.
-
-        The first FEED_BLOCKS of them, or a few more. A repair is a change that begins and ends at one position.
-        """
-        found: list[tuple[int, Block]] = []
-        with self._env.begin() as txn:
-            cursor = txn.cursor(db=self.feed_db)
-            start = _feed.pack(number, since + 1, 0, 0)[:12]
-            if repaired_since is not None:
-                start = _feed.pack(number, since, since, repaired_since + 1)
-            if not cursor.set_range(start):
-                return found
-            for key in cursor.iternext(keys=True, values=False):
-                owner, upper, lower, committed_at = _feed.unpack(key)
-                # Never cut between an apply and a repair that ends where it does: the next read begins behind both.
-                whole = len(found) >= FEED_BLOCKS and upper != found[-1][0]
-                if owner != number or (upto is not None and upper > upto) or whole:
-                    break
-                found.append((upper, decode_block(lower, upper - lower, committed_at, cursor.value())))
-        return found
-
-    def feed_between(self, number: int, since: int, upto: int | None = None) -> Iterator[tuple[int, Block]]:
-        """All of a feed, in transactions of FEED_BLOCKS."""
-        while blocks := self.feed(number, since, upto):
-            yield from blocks
-            since = blocks[-1][0]
-
-    @explained
-    def truncate_feeds(self, keep: int, committed_before: int, most: int) -> int:
-        """Remove up to `most` blocks of feeds that end at or before `keep` and are older than a moment (µs)."""
-        removed = 0
-        with self._env.begin(write=True) as txn:
-            cursor = txn.cursor(db=self.feed_db)
-            found = cursor.first()
-            while found and removed < most:
-                number, upper, _, committed_at = _feed.unpack(cursor.key())
-                if upper <= keep and committed_at < committed_before:
-                    found = cursor.delete() and bool(cursor.key())
-                    removed += 1
-                else:
-                    # Blocks of one object are in order: what follows is younger.
-                    found = cursor.set_range(_object.pack(number + 1))
-        return removed
-
-    @explained
-    def oldest_feed(self, number: int) -> int | None:
-        """Where the first block that is kept of a view's feed begins; None if there is none."""
-        with self._env.begin() as txn:
-            cursor = txn.cursor(db=self.feed_db)
-            if not cursor.set_range(_object.pack(number)) or not cursor.key().startswith(_object.pack(number)):
-                return None
-            lower: int = _feed.unpack(cursor.key())[2]
-            return lower
-
-    @explained
-    def note(self, number: int, **changed: object) -> notes.Note:
-        """Change some of what is noted of a view; the note as it is then."""
-        with self._env.begin(write=True) as txn:
-            note = replace(notes.get_note(txn, self.notes_db, number), **changed)  # type: ignore[arg-type]
-            notes.set_note(txn, self.notes_db, number, note)
-        return note
-
-    @explained
-    def note_all(self, changed: Mapping[int, Mapping[str, object]]) -> None:
-        """Change some of what is noted of several views, in one transaction."""
-        with self._env.begin(write=True) as txn:
-            for number, fields in changed.items():
-                note = replace(notes.get_note(txn, self.notes_db, number), **fields)  # type: ignore[arg-type]
-                notes.set_note(txn, self.notes_db, number, note)
-
-    @explained
-    def notes(self) -> dict[int, notes.Note]:
-        with self._env.begin() as txn:
-            return notes.notes(txn, self.notes_db)
-
-
-def _name(slot: int) -> bytes:
+def view_database(slot: int) -> bytes:
+    """The named database of a slot."""
     return b"v%08x" % slot
-
-
-def _remove_feed(txn: Txn, db: Database, number: int) -> None:
-    cursor = txn.cursor(db=db)
-    found = cursor.set_range(_object.pack(number))
-    while found and cursor.key().startswith(_object.pack(number)):
-        found = cursor.delete() and bool(cursor.key())

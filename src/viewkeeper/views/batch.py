@@ -17,11 +17,12 @@ from viewkeeper.execute.changetable import Weighted
 from viewkeeper.execute.encodedrows import FirstChanges
 from viewkeeper.execute.epochs import Clock
 from viewkeeper.model.types import Cell
+from viewkeeper.store.applying import Apply, Counted, ObjectChanges
 from viewkeeper.store.groups import GroupState
 from viewkeeper.store.interface import Store
-from viewkeeper.store.viewstore import Apply, Counted, ObjectChanges, ViewReading
+from viewkeeper.store.viewreading import ViewReading
 from viewkeeper.views.bound import BoundView, BoundViews
-from viewkeeper.views.deltas import Pair, changed_pairs, feed_pairs, table_pairs, weighted
+from viewkeeper.views.deltas import Pair, changed_pairs, condensed, feed_pairs, row_of, table_pairs, weighted
 
 
 @dataclass(slots=True)
@@ -79,12 +80,19 @@ class LogInputs:
 
     def delta(self, one: BoundView, leaf: int) -> list[Weighted]:
         changes = one.leaves[leaf]
-        below = self.bound.views.get(changes.object)
+        repeats = self.bound.repeats(changes.object)
+        below = self.bound.fed_by(changes.object)
         if below is None:
-            return weighted(self.pairs[changes.object], changes.columns)
-        codec = self.bound.catalog.view_codecs[below.view.id]
-        rows = feed_pairs(self.store, below.view, codec, self.lower, self.upper)
-        return weighted(rows, changes.columns, repeats=below.view.repeats)
+            codec = self.bound.catalog.codecs[changes.object]
+            pairs = one.of_part(self.pairs[changes.object], row_of)
+            delta = weighted(pairs, changes.columns, repeats=repeats)
+        else:
+            codec = self.bound.catalog.view_codecs[below.view.id]
+            rows = feed_pairs(self.store, below.view, codec, self.lower, self.upper)
+            delta = weighted(rows, changes.columns, repeats=repeats)
+        # Joins condense for themselves, and sums telescope; but a lazy batch may have very many changes of one row.
+        is_lazy = one.view.mode == "LAZY" and not one.is_joined
+        return condensed(delta, codec, changes.columns) if is_lazy else delta
 
 
 def batch_by_rows(store: Store, bound: BoundViews, group: int, state: GroupState, upper: int, timing: Timing) -> Apply:
@@ -97,8 +105,8 @@ def batch_by_rows(store: Store, bound: BoundViews, group: int, state: GroupState
 
 
 def tables_of(bound: BoundViews, views: Sequence[BoundView]) -> frozenset[int]:
-    """The base tables that views read."""
-    return frozenset(source for one in views for source in one.sources if source in bound.catalog.tables)
+    """What views read from the log: tables, and views that are kept beside them."""
+    return frozenset(source for one in views for source in one.sources if source in bound.catalog.codecs)
 
 
 def compute(
@@ -122,6 +130,7 @@ def compute(
     counted: dict[int, Counted] = {}
     with store.view_tables.reading(state.objects, filling=fill is not None) as reading:
         _check_unmoved(reading, state)
+        _check_bound(store, bound, views)
         for one in views:
             made = inputs.first(one)
             if made is not None:
@@ -138,7 +147,9 @@ def compute(
             changes = one.runner.run(made, reading, Clock(state.committed_at, committed_at))
             timing.lap("fold")
             objects.update(changes.objects)
-            counted[one.view.id] = Counted(errors=changes.errors, late=changes.late, extra=_extra(one, changes.objects))
+            counted[one.view.id] = Counted(
+                errors=changes.errors, late=changes.late, extra=extra_of(one, changes.objects)
+            )
     return Apply(
         group=group,
         generation=state.generation,
@@ -170,7 +181,7 @@ def _inside_delta(bound: BoundViews, leaf: Changes, changes: ObjectChanges | Non
     return weighted(changed_pairs(changes), leaf.columns, repeats=bound.views[leaf.object].view.repeats)
 
 
-def _extra(one: BoundView, objects: Mapping[int, ObjectChanges]) -> int:
+def extra_of(one: BoundView, objects: Mapping[int, ObjectChanges]) -> int:
     """By how much the weights of a view's rows grow beyond one an entry."""
     if not one.view.repeats or one.view.id not in objects:
         return 0
@@ -187,6 +198,19 @@ def _check_unmoved(reading: ViewReading, state: GroupState) -> None:
     now = reading.group(state.objects[0])
     if (now.generation, now.watermark, now.filled) != (state.generation, state.watermark, state.filled):
         raise Outrun("the group has moved since the batch was begun", hint="Compute it again from its watermark.")
+
+
+def _check_bound(store: Store, bound: BoundViews, views: Sequence[BoundView]) -> None:
+    """A view below that has come to be kept elsewhere since is no longer read where it was bound to be read.
+
+    Whoever moves it also changes the generation of the groups above it, and that after the catalog.
+    """
+    current, known = store.catalog(), bound.catalog
+    if current.version == known.version:
+        return
+    for number in {number for one in views for number in (one.view.id, *one.sources)}:
+        if current.views.get(number) != known.views.get(number):
+            raise Outrun("a view has changed since the batch was begun", hint="Read the catalog again.")
 
 
 def _last_transaction(store: Store, state: GroupState, upper: int) -> tuple[int, int]:

@@ -2,30 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from threading import Lock
+from typing import TypeVar
 from weakref import WeakKeyDictionary
 
 from viewkeeper.delta.deltaplan import Changes
+from viewkeeper.delta.joinplan import WholeSource
 from viewkeeper.delta.program import Program, Storage, numbered, program
 from viewkeeper.delta.widening import used_columns, widened
 from viewkeeper.errors import BadDefinition, ViewkeeperError, ViewsDepend
+from viewkeeper.execute.simplegroups import SimpleGroups, simple_groups
 from viewkeeper.execute.viewchanges import ViewRunner
 from viewkeeper.model.schema import Table
+from viewkeeper.model.types import Row
 from viewkeeper.model.view import View
 from viewkeeper.plan.relation import Field, Scan
 from viewkeeper.sql.sources import Source, finder, source_of
 from viewkeeper.sql.statements import CreateView
+from viewkeeper.store.insync import Places, places_of
 from viewkeeper.store.interface import Catalog, Store
+from viewkeeper.store.partition import partition_function
 from viewkeeper.views.fillmark import MAX_LEAVES
+from viewkeeper.views.local import partitions_of
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class BoundView:
     """A view, its program with the ids of its tables, and what runs it on rows.
 
-    `bare` is the program without ids, and without columns that only other views use of a shared join index.
+    `bare` is the program without ids, and without columns that only other views use of a shared join index. Of a view
+    that is kept once for each partition, this is one of them, and `whole` the view as the catalog has it.
     """
 
     view: View
@@ -33,29 +42,79 @@ class BoundView:
     bare: Program
     program: Program
     runner: ViewRunner
+    whole: View
+    partition: Partition | None = None
 
-    @property
+    def of_part(self, rows: Iterable[T], keyed: Callable[[T], Row]) -> Iterable[T]:
+        """Those of some rows, or of what has rows, that are in its partition."""
+        if self.partition is None:
+            return rows
+        place, of = self.partition
+        return [row for row in rows if of(keyed(row)) == place]
+
+    @cached_property
     def leaves(self) -> tuple[Changes, ...]:
         """What it reads, from left to right; a table that it reads twice is there twice."""
         return tuple(self.program.plan.leaves())
 
-    @property
+    @cached_property
     def sources(self) -> frozenset[int]:
         """The tables and views that it reads."""
         return frozenset(leaf.object for leaf in self.leaves)
+
+    @cached_property
+    def simple(self) -> SimpleGroups | None:
+        """What follows the rows of one write, where that can be done in one go."""
+        return simple_groups(self.program)
 
     @property
     def is_joined(self) -> bool:
         return self.program.plan.is_joined
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether it can only be computed whole: it has no auxiliary tables, and changes of its input no delta."""
+        return isinstance(self.program.plan.source, WholeSource)
+
+    @property
+    def is_foldable(self) -> bool:
+        """Whether pending changes can be added to what is stored: not to what is computed anew each time."""
+        return self.view.mode != "PERIODIC"
+
 
 @dataclass(frozen=True, slots=True)
 class BoundViews:
-    """All views of one version of the catalog, lower ones first; `failed` are those that cannot be bound any more."""
+    """All views of one version of the catalog, lower ones first.
+
+    `views` are those that maintenance keeps, `in_base` those that follow in the transaction of a write; `failed` are
+    those that cannot be bound any more.
+    """
 
     catalog: Catalog
     views: dict[int, BoundView]
+    in_base: dict[int, BoundView]
     failed: dict[int, ViewkeeperError]
+    places: dict[int, Places] = field(default_factory=dict, compare=False)
+
+    def places_of(self, one: BoundView) -> Places:
+        """Where the tables of a view are that follows in the transaction of a write."""
+        found = self.places.get(one.view.id)
+        if found is None:
+            found = self.places[one.view.id] = places_of(self.catalog, one.view.objects)
+        return found
+
+    def get(self, number: int) -> BoundView | None:
+        """A view, however it is kept; None if it cannot be bound, or is not there."""
+        return self.views.get(number) or self.in_base.get(number)
+
+    def fed_by(self, source: int) -> BoundView | None:
+        """The view whose feed an input is read from; None if its changes are in the log."""
+        return None if source in self.catalog.codecs else self.views[source]
+
+    def repeats(self, source: int) -> bool:
+        """Whether the rows of an input are stored once each, with a weight."""
+        view = self.catalog.views.get(source)
+        return view is not None and view.repeats
 
     def of(self, objects: Iterable[int]) -> list[BoundView]:
         """The views among some objects, lower ones first."""
@@ -63,13 +122,24 @@ class BoundViews:
         return [bound for number, bound in self.views.items() if number in wanted]
 
 
+T = TypeVar("T")
+Partition = tuple[int, Callable[[Row], int]]
+"""The number of a partition, and the function that tells the one of a row."""
+
 _cache: WeakKeyDictionary[Store, BoundViews] = WeakKeyDictionary()
 _lock = Lock()
 
 
 def bound_views(store: Store) -> BoundViews:
     """The views of the catalog as it is now; bound anew only where it has changed."""
-    catalog = store.catalog()
+    return bound_in(store, store.catalog())
+
+
+def bound_in(store: Store, catalog: Catalog) -> BoundViews:
+    """The views of a catalog of the store."""
+    known = _cache.get(store)
+    if known is not None and known.catalog.version == catalog.version:
+        return known
     with _lock:
         known = _cache.get(store)
         if known is not None and known.catalog.version == catalog.version:
@@ -77,19 +147,31 @@ def bound_views(store: Store) -> BoundViews:
         views: dict[int, BoundView] = {}
         failed: dict[int, ViewkeeperError] = {}
         for number, view in sorted(catalog.views.items()):
-            if known is not None and known.catalog.views.get(number) == view and number in known.views:
-                views[number] = known.views[number]
+            before = None if known is None else known.get(number)
+            if (
+                known is not None
+                and before is not None
+                and before.whole == view
+                and _same_parts(known.catalog, catalog, view)
+            ):
+                views |= {part: one for part in view.tables if (one := known.get(part)) is not None}
                 continue
             try:
-                views[number] = bind_again(catalog, view)
+                one = bind_again(catalog, view)
             except ViewkeeperError as error:
                 failed[number] = error
-        bound = _cache[store] = BoundViews(catalog, _widened(views), failed)
+                continue
+            views |= {part.view.id: part for part in parts_of(catalog, one)}
+        wide = _widened(views)
+        kept = {number: one for number, one in wide.items() if not one.view.in_base}
+        beside = {number: one for number, one in wide.items() if one.view.in_base}
+        bound = _cache[store] = BoundViews(catalog, kept, beside, failed)
         return bound
 
 
 def _widened(views: dict[int, BoundView]) -> dict[int, BoundView]:
     """The views, with join indexes that hold what any view of the catalog uses of them."""
+    # Those beside the tables, too: they may come to share an index when their mode changes.
     joined = {number: one for number, one in views.items() if one.is_joined}
     used = used_columns(one.bare for one in joined.values())
     found = dict(views)
@@ -105,7 +187,25 @@ def bind_again(catalog: Catalog, view: View) -> BoundView:
     statement = bind_text(view.text, finder(catalog, view.sources))
     made = program_of(statement, catalog, id=view.id)
     whole = numbered(made, iter(view.auxiliary))
-    return BoundView(view, statement, made, whole, ViewRunner(whole))
+    return BoundView(view, statement, made, whole, ViewRunner(whole), view)
+
+
+def parts_of(catalog: Catalog, one: BoundView) -> Iterator[BoundView]:
+    """A bound view; of one that is kept once for each partition, these."""
+    if not one.view.parts:
+        yield one
+        return
+    of = partition_function(catalog.codecs[one.view.sources[0]])
+    for number in range(len(one.view.tables)):
+        view = one.view.part(number)
+        layout = replace(one.bare.layout, id=view.id)
+        whole = numbered(replace(one.bare, layout=layout), iter(view.auxiliary))
+        yield replace(one, view=view, program=whole, runner=ViewRunner(whole), partition=(number, of))
+
+
+def _same_parts(known: Catalog, catalog: Catalog, view: View) -> bool:
+    """Whether the partitions of what a view reads are still the same."""
+    return not view.parts or known.tables.get(view.sources[0]) == catalog.tables.get(view.sources[0])
 
 
 def bind_text(text: str, find: Callable[[str], Table | Source]) -> CreateView:
@@ -121,7 +221,6 @@ def bind_text(text: str, find: Callable[[str], Table | Source]) -> CreateView:
 
 def program_of(statement: CreateView, catalog: Catalog, *, id: int) -> Program:
     """The program of a bound statement; its auxiliary tables have no ids yet."""
-    assert statement.plan is not None
 
     def key_of(scan: Scan) -> tuple[tuple[int, Field], ...] | None:
         view = catalog.views.get(scan.object)
@@ -155,8 +254,9 @@ def new_view(statement: CreateView, catalog: Catalog, take: Callable[[int], int]
             f'view "{statement.name}" reads {leaves} tables and views, more than {MAX_LEAVES}',
             hint="Make views of parts of it, and read those.",
         )
-    count = len(list(made.auxiliary()))
-    number = take(1 + count)
+    count = 1 + len(list(made.auxiliary()))
+    partitions = partitions_of(statement, catalog, made)
+    number = take(count * partitions)
     layout = replace(made.layout, id=number)
     return View(
         id=number,
@@ -170,8 +270,10 @@ def new_view(statement: CreateView, catalog: Catalog, take: Callable[[int], int]
         key=_visible_key(made),
         repeats=made.storage is Storage.WEIGHTED,
         approximate=tuple(sorted(statement.approximate)),
-        auxiliary=tuple(range(number + 1, number + 1 + count)),
+        auxiliary=tuple(range(number + 1, number + count)),
         replaces=replaces,
+        ages=made.epochs is not None,
+        parts=tuple(tuple(range(number + count * part, number + count * (part + 1))) for part in range(1, partitions)),
     )
 
 

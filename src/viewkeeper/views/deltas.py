@@ -8,18 +8,26 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from viewkeeper.execute.changetable import Weighted
+from viewkeeper.execute.changetable import Weighted, net_rows
 from viewkeeper.model.picking import picker
 from viewkeeper.model.rowcodec import RowCodec
-from viewkeeper.model.types import Row
+from viewkeeper.model.types import Kind, Row
 from viewkeeper.model.view import View
+from viewkeeper.store.applying import ObjectChanges
+from viewkeeper.store.blocks import RawChange
 from viewkeeper.store.interface import Store
-from viewkeeper.store.viewstore import ObjectChanges
 
 Pair = tuple[Row | None, Row | None]
 """A row before and after; None where it was, or is, absent."""
 
 LOG_BLOCKS = 1000
+
+
+def row_of(pair: Pair) -> Row:
+    """A row with the key of a change."""
+    row = pair[0] if pair[1] is None else pair[1]
+    assert row is not None
+    return row
 
 
 def table_pairs(store: Store, tables: frozenset[int], lower: int, upper: int) -> dict[int, list[Pair]]:
@@ -40,6 +48,15 @@ def table_pairs(store: Store, tables: frozenset[int], lower: int, upper: int) ->
     return found
 
 
+def raw_pairs(codec: RowCodec, changes: Iterable[RawChange]) -> list[Pair]:
+    """Changes that are still encoded, as rows."""
+    decode = codec.decode
+    return [
+        (None if before is None else decode(before), None if after is None else decode(after))
+        for before, after in changes
+    ]
+
+
 def feed_pairs(store: Store, view: View, codec: RowCodec, lower: int, upper: int) -> Iterator[Pair]:
     """The stored rows of a view that changed between two watermarks that it has had."""
     for _, block in store.view_tables.feed_between(view.id, lower, upper):
@@ -49,9 +66,7 @@ def feed_pairs(store: Store, view: View, codec: RowCodec, lower: int, upper: int
 
 def changed_pairs(changes: ObjectChanges) -> Iterator[Pair]:
     """The stored rows of a view that a batch is about to change."""
-    decode = changes.codec.decode
-    for before, after in changes.changes.values():
-        yield None if before is None else decode(before), None if after is None else decode(after)
+    yield from raw_pairs(changes.codec, changes.changes.values())
 
 
 def weighted(pairs: Iterable[Pair], columns: tuple[int, ...], *, repeats: bool = False) -> list[Weighted]:
@@ -76,6 +91,13 @@ def weighted(pairs: Iterable[Pair], columns: tuple[int, ...], *, repeats: bool =
         if new is not None:
             delta.append((new, int(come)))
     return delta
+
+
+def condensed(delta: list[Weighted], codec: RowCodec, columns: tuple[int, ...]) -> list[Weighted]:
+    """A delta of some columns without what cancels out: of a row that changed again and again, the first and last."""
+    if len(delta) <= 2:
+        return delta
+    return net_rows(delta, has_doubles=any(codec.table.columns[column].type.kind is Kind.DOUBLE for column in columns))
 
 
 def same(left: Row, right: Row) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from viewkeeper.delta.deltaplan import Changes, DeltaPlan
-from viewkeeper.delta.joinplan import Index, InnerSource, PartnerSource, Side, UnionSource, plans_below
+from viewkeeper.delta.joinplan import Index, InnerSource, PartnerSource, Side, UnionSource, WholeSource, plans_below
 from viewkeeper.delta.sides import is_plain, numbers_of
 from viewkeeper.delta.tables import IndexTable, PlanTables
 from viewkeeper.errors import StoreDamaged
@@ -54,10 +54,9 @@ def explain_view(store: Store, name: str) -> ExplainedView:
     """The view of that name; UnknownTable if there is none, StoreDamaged if it cannot be bound any more."""
     view = store.catalog().known_view(name)
     bound = bound_views(store)
-    one = bound.views.get(view.id)
+    one = bound.get(view.id)
     if one is None:
         raise StoreDamaged(f'view "{view.name}" cannot be bound any more', hint="Drop it and create it again.")
-    assert one.statement.plan is not None
     explainer = _Explainer(store, bound)
     note = store.view_tables.notes().get(view.id)
     found = list(explainer.parts(one.bare.plan, one.program.tables))
@@ -85,7 +84,7 @@ class _Explainer:
             return
         for below, its in zip(plans_below(source), kept.below, strict=True):
             yield from self.parts(below, its)
-        if isinstance(source, UnionSource):
+        if isinstance(source, UnionSource | WholeSource):
             return
         names = [self._name(side) for side in source.sides]
         for index, table in zip(source.indexes, kept.indexes, strict=True):

@@ -5,14 +5,16 @@ interval of its keys a step, each with weight +1. Each step is applied by itself
 has come, so a killed fill goes on where it stood. The view cannot be read before the last step.
 
 A join is filled leaf by leaf, small ones first: the rows of a later one find those of the earlier ones by lookups, as
-they would if they had been written in that order.
+they would if they had been written in that order. What can only be computed whole is filled in one step; where its rows
+come in several, computed elsewhere, and not all of them came, it begins anew.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from operator import itemgetter
 
 from viewkeeper.errors import Outrun, ViewNotReady
 from viewkeeper.execute.changetable import Weighted
@@ -21,10 +23,12 @@ from viewkeeper.model.picking import picker
 from viewkeeper.model.types import Row
 from viewkeeper.store.groups import GroupState
 from viewkeeper.store.interface import Store
-from viewkeeper.store.scan import Interval
-from viewkeeper.views.batch import Timing, compute
+from viewkeeper.store.modes import belongs_beside
+from viewkeeper.store.scan import ALL, Interval
+from viewkeeper.views.batch import Inputs, Timing, compute
 from viewkeeper.views.bound import BoundView, BoundViews
 from viewkeeper.views.fillmark import Mark, format_mark, parse_mark
+from viewkeeper.views.reach import common_place
 
 SMALL = 50_000
 """Rows of input that are filled at once, in the process that creates the view."""
@@ -79,40 +83,70 @@ class Filling:
 
 
 @dataclass(frozen=True, slots=True)
-class StepInputs:
-    """A step as the inputs of a batch: rows of one leaf, or what the first stage makes of them."""
+class WholeInputs:
+    """All rows of all leaves, or rows that were computed from them."""
 
-    leaf: int
-    rows: list[Weighted] = field(default_factory=list)
+    rows: list[list[Weighted]] = field(default_factory=list)
     made: FirstChanges | None = None
 
     def first(self, _: BoundView) -> FirstChanges | None:
         return self.made
 
     def delta(self, _: BoundView, leaf: int) -> list[Weighted]:
-        return self.rows if leaf == self.leaf else []
+        return self.rows[leaf]
+
+
+@dataclass(frozen=True, slots=True)
+class StepInputs:
+    """A step as the inputs of a batch: whole rows of one leaf with weights, or what the first stage makes of them.
+
+    `columns` are those of the rows that the view reads.
+    """
+
+    leaf: int
+    rows: Sequence[tuple[Row, int]] = ()
+    columns: tuple[int, ...] = ()
+    made: FirstChanges | None = None
+
+    def first(self, _: BoundView) -> FirstChanges | None:
+        return self.made
+
+    def delta(self, one: BoundView, leaf: int) -> list[Weighted]:
+        if leaf != self.leaf:
+            return []
+        pick = picker(self.columns)
+        return [(pick(row), weight) for row, weight in one.of_part(self.rows, itemgetter(0))]
 
 
 def begin_fill(store: Store, bound: BoundViews, one: BoundView) -> GroupState | None:
     """Make the objects of a view, to be filled as of now; None if what it reads is not ready for it.
 
-    That is a view below which is not whole, or views below that do not stand at one watermark. Outrun if another
+    That is a view below which is not whole, or views below that have never stood at one watermark. Outrun if another
     process has begun.
     """
-    below = [number for number in one.sources if number not in bound.catalog.tables]
+    below = [number for number in one.sources if number not in bound.catalog.codecs]
+    if any(belongs_beside(bound.catalog, bound.catalog.views[number]) for number in below):
+        # It will be kept beside the tables, and from then on be read from the log.
+        return None
     if not below:
         position = store.offset(store.head())
         transaction, committed_at = store.transaction_before(position) or (0, 0)
     else:
-        states, objects = store.view_tables.objects()
-        found = [states[objects[number].group] for number in below if number in objects]
-        if len(found) < len(below) or any(state.filled is not None for state in found):
+        place = common_place(store, below)
+        known = None if place is None else _last_before(store, below, place)
+        if place is None or known is None:
             return None
-        if len({state.watermark for state in found}) > 1:
-            return None
-        position, transaction, committed_at = found[0].watermark, found[0].transaction, found[0].committed_at
-    own = one.view.objects
+        position, (transaction, committed_at) = place, known
+    own = one.whole.objects
     return store.view_tables.create_group(one.view.id, own, position, transaction, committed_at, filled=b"")
+
+
+def _last_before(store: Store, views: list[int], place: int) -> tuple[int, int] | None:
+    """The transaction that ends at a place; the log may begin there, and then a view that stands there knows it."""
+    for found in map(store.view_tables.standing, views):
+        if found is not None and found[1].watermark == place:
+            return found[1].transaction, found[1].committed_at
+    return store.transaction_before(place)
 
 
 def input_rows(store: Store, bound: BoundViews, one: BoundView) -> int:
@@ -122,7 +156,7 @@ def input_rows(store: Store, bound: BoundViews, one: BoundView) -> int:
 
 def leaf_rows(store: Store, bound: BoundViews, source: int) -> int:
     """How many rows a table or view has, about."""
-    if source in bound.catalog.tables:
+    if source in bound.catalog.codecs:
         return store.row_count(bound.catalog.codecs[source])
     try:
         with store.view_tables.reading([source]) as reading:
@@ -134,13 +168,13 @@ def leaf_rows(store: Store, bound: BoundViews, source: int) -> int:
 def leaf_input(store: Store, bound: BoundViews, one: BoundView, leaf: int, position: int) -> Input:
     """What a fill reads of one leaf, as of its position; NotRetained if that is gone."""
     source = one.leaves[leaf].object
-    below = bound.views.get(source)
-    if below is None:
+    repeats = bound.repeats(source)
+    if bound.fed_by(source) is None:
         codec = bound.catalog.codecs[source]
         snapshot = store.snapshot(store.position(position))
-        return Input(position, lambda interval, limit: snapshot.scan_keyed(codec, interval, limit=limit), False)
-    lower = store.view_tables.as_of(bound.catalog.view_codecs[below.view.id], position)
-    return Input(position, lambda interval, limit: lower.scan_keyed(interval, limit=limit), below.view.repeats)
+        return Input(position, lambda interval, limit: snapshot.scan_keyed(codec, interval, limit=limit), repeats)
+    lower = store.view_tables.as_of(bound.catalog.view_codecs[source], position)
+    return Input(position, lambda interval, limit: lower.scan_keyed(interval, limit=limit), repeats)
 
 
 def fill_by_rows(store: Store, bound: BoundViews, one: BoundView, steps: int | None = None) -> GroupState:
@@ -159,14 +193,49 @@ def fill_by_rows(store: Store, bound: BoundViews, one: BoundView, steps: int | N
 
 
 def fill_step(filling: Filling, state: GroupState, holder: str = "") -> GroupState:
-    """One step: the next STEP_ROWS rows of the leaf that is being read."""
+    """One step: the next STEP_ROWS rows of the leaf that is being read; all rows if the view is computed whole."""
+    if filling.one.is_whole:
+        given = [
+            _picked(filling, leaf, _weighed(filling, leaf, ALL, None)[0]) for leaf in range(len(filling.one.leaves))
+        ]
+        return apply_whole(filling, from_nothing(filling, state), WholeInputs(given), None, holder)
     mark = filling.mark(state)
-    source = filling.input(mark.leaf)
-    chunk = [item for part in source.scan(Interval(mark.key), STEP_ROWS) for item in part]
-    reached = chunk[-1][0] + b"\0" if len(chunk) == STEP_ROWS else None
-    pick = picker(filling.one.leaves[mark.leaf].columns)
-    rows = [(pick(row), int(row[-1]) if source.repeats else 1) for _, row in chunk]  # type: ignore[arg-type]
-    return apply_step(filling, state, StepInputs(mark.leaf, rows), reached, holder)
+    rows, last = _weighed(filling, mark.leaf, Interval(mark.key), STEP_ROWS)
+    reached = last + b"\0" if len(rows) == STEP_ROWS else None
+    inputs = StepInputs(mark.leaf, rows, filling.one.leaves[mark.leaf].columns)
+    return apply_step(filling, state, inputs, reached, holder)
+
+
+def _weighed(filling: Filling, leaf: int, interval: Interval, limit: int | None) -> tuple[list[Weighted], bytes]:
+    """Rows of a leaf with their weights, and the key of the last."""
+    source = filling.input(leaf)
+    rows: list[Weighted] = []
+    last = b""
+    for part in source.scan(interval, limit):
+        rows += [(row, int(row[-1]) if source.repeats else 1) for _, row in part]  # type: ignore[arg-type]
+        last = part[-1][0] if part else last
+    return rows, last
+
+
+def _picked(filling: Filling, leaf: int, rows: list[Weighted]) -> list[Weighted]:
+    """Rows of a leaf, as its view reads them."""
+    pick = picker(filling.one.leaves[leaf].columns)
+    return [(pick(row), weight) for row, weight in rows]
+
+
+def from_nothing(filling: Filling, state: GroupState) -> GroupState:
+    """The state of a fill that begins anew, with empty tables, unless nothing has come yet."""
+    if state.filled == b"":
+        return state
+    return filling.store.view_tables.empty(filling.one.view.id, state)
+
+
+def apply_whole(
+    filling: Filling, state: GroupState, inputs: WholeInputs, after: bytes | None, holder: str = ""
+) -> GroupState:
+    """Apply rows of a view that is computed whole; `after` is the mark then, None if they were the last ones."""
+    assert state.filled is not None
+    return _apply(filling, state, inputs, (state.filled, after), holder)
 
 
 def apply_step(
@@ -174,7 +243,12 @@ def apply_step(
 ) -> GroupState:
     """Apply a step that came to a key of its leaf, or to its end; the state of the group then."""
     assert state.filled is not None
-    fill = (state.filled, filling.behind(filling.mark(state), reached))
+    return _apply(filling, state, inputs, (state.filled, filling.behind(filling.mark(state), reached)), holder)
+
+
+def _apply(
+    filling: Filling, state: GroupState, inputs: Inputs, fill: tuple[bytes, bytes | None], holder: str
+) -> GroupState:
     store, bound, group = filling.store, filling.bound, filling.one.view.id
     batch = compute(store, bound, group, state, state.watermark, inputs, Timing(), fill, holder)
     return store.view_tables.apply(batch)

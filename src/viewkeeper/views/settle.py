@@ -5,31 +5,47 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from viewkeeper.delta.program import fingerprints
+from viewkeeper.model.view import View
+from viewkeeper.store.embedded import EmbeddedStore
 from viewkeeper.store.groups import GroupState
-from viewkeeper.store.interface import Store
+from viewkeeper.store.modes import Tier, tiers_of
 from viewkeeper.views.bound import BoundViews, bound_views
+from viewkeeper.views.homes import bring_to_head, lags_far, settle_homes
+from viewkeeper.views.regroup import split_groups
 
 
-def settle_views(store: Store) -> bool:
-    """Merge what belongs together, swap what is ready; whether anything was done."""
+def settle_views(store: EmbeddedStore) -> bool:
+    """Put what belongs together, or apart, or elsewhere there, and swap what is ready; whether anything was done."""
+    split = split_groups(store, bound_views(store))
     merged = merge_groups(store, bound_views(store))
-    return swap_ready(store) or merged
+    moved = settle_homes(store)
+    return swap_ready(store) or merged or moved or split
 
 
-def merge_groups(store: Store, bound: BoundViews) -> bool:
-    """Make one group of those that read one another, or keep the same auxiliary table, and stand at one watermark."""
+def merge_groups(store: EmbeddedStore, bound: BoundViews) -> bool:
+    """Make one group of those that belong together and stand at one watermark.
+
+    They do if they follow the log in one mode, and read one another, or are read by one view, or keep the same
+    auxiliary table. What is to move into the transactions of writes stays alone.
+    """
     states, objects = store.view_tables.objects()
-    alike: dict[str, list[int]] = {}
+    tiers = tiers_of(bound.catalog)
+    alike: dict[tuple[Tier, str], list[int]] = {}
     shared: dict[int, int] = {}
     links: list[tuple[int, int]] = []
     for number, one in bound.views.items():
         place = objects.get(number)
         if place is None or states[place.group].filled is not None:
             continue
-        links += [(objects[source].group, place.group) for source in one.sources if source in objects]
-        for text, auxiliary in fingerprints(one.program):
+        first = {tiers[number]: place.group} if number in tiers else {}
+        links += [
+            (first.setdefault(tiers[source], objects[source].group), objects[source].group)
+            for source in one.sources
+            if source in tiers and source in objects
+        ]
+        for text, auxiliary in fingerprints(one.program) if number in tiers else ():
             if auxiliary in objects:
-                alike.setdefault(text, []).append(auxiliary)
+                alike.setdefault((tiers[number], text), []).append(auxiliary)
     for *others, latest in alike.values():
         # The latest knows all columns that the views before it use of a join index.
         links += [(objects[other].group, objects[latest].group) for other in others]
@@ -63,7 +79,7 @@ def _connected(links: list[tuple[int, int]]) -> Iterator[set[int]]:
             yield members
 
 
-def swap_ready(store: Store) -> bool:
+def swap_ready(store: EmbeddedStore) -> bool:
     """Swap the replacements that are whole and not behind; a view and those above it go together or not at all."""
     catalog = store.catalog()
     pending = [view for _, view in sorted(catalog.views.items()) if view.replaces is not None]
@@ -74,5 +90,17 @@ def swap_ready(store: Store) -> bool:
             continue
         together = [view, *(other for other in catalog.dependents([view.id]) if other.replaces is not None)]
         taken.update(other.id for other in together)
-        done = store.view_catalog.swap(together) or done
+        done = _swap(store, together) or done
     return done
+
+
+def _swap(store: EmbeddedStore, views: list[View]) -> bool:
+    """Swap views; those that take the place of one beside the tables are first brought to where that is: the head."""
+    catalog = store.catalog()
+    replaced = [catalog.views.get(view.replaces) for view in views if view.replaces is not None]
+    coming = [view for view in views if not view.in_base]
+    if not coming or not any(old is not None and old.in_base for old in replaced):
+        return store.view_catalog.swap(views)
+    if any(lags_far(store, view) for view in coming):
+        return False
+    return store.view_catalog.swap(views, lambda: bring_to_head(store, coming))

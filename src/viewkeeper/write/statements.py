@@ -11,8 +11,11 @@ from viewkeeper.model.position import Position
 from viewkeeper.model.rowcodec import RowCodec
 from viewkeeper.model.types import Row
 from viewkeeper.read.bykey import is_full_key, range_interval
+from viewkeeper.read.consistency import ANY, Asked
+from viewkeeper.read.handle import Handle
 from viewkeeper.read.now import select_now
 from viewkeeper.read.rows import Rows
+from viewkeeper.sql.names import written
 from viewkeeper.sql.statements import (
     AddColumn,
     AlterView,
@@ -28,6 +31,7 @@ from viewkeeper.sql.statements import (
     Statement,
     Update,
 )
+from viewkeeper.store.embedded import EmbeddedStore
 from viewkeeper.store.interface import Catalog, Store, StoreTransaction, WriteSet
 
 RETRIES = 50
@@ -36,10 +40,11 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What a statement did: how many rows it wrote or removed, and the position behind them."""
+    """What a statement did: how many rows it wrote or removed, and the position behind them; what to beware of."""
 
     rows: int
     position: Position
+    warnings: tuple[str, ...] = ()
 
 
 def retrying(attempt: Callable[[], T]) -> T:
@@ -52,8 +57,9 @@ def retrying(attempt: Callable[[], T]) -> T:
     return attempt()
 
 
-def run_statement(store: Store, catalog: Catalog, statement: Statement) -> Outcome | Rows:
+def run_statement(handle: Handle, catalog: Catalog, statement: Statement, asked: Asked = ANY) -> Outcome | Rows:
     """Run one statement that was bound to this catalog; Conflict or TableDropped if it is no longer the catalog's."""
+    store = handle.store
     match statement:
         case CreateTable():
             return _create(store, statement)
@@ -69,13 +75,14 @@ def run_statement(store: Store, catalog: Catalog, statement: Statement) -> Outco
         case Delete():
             return _delete(store, catalog, statement)
         case Select() | JoinSelect():
-            return select_now(store, catalog, statement)
+            return select_now(handle, catalog, statement, asked)
         case CreateView() | DropView() | AlterView():
             # Programs of views take as long to import as everything else together.
             from viewkeeper.write.views import run_view_statement
 
-            run_view_statement(store, catalog, statement)
-            return Outcome(rows=0, position=store.head())
+            assert isinstance(store, EmbeddedStore)
+            warnings = run_view_statement(store, catalog, statement)
+            return Outcome(rows=0, position=store.head(), warnings=warnings)
     assert_never(statement)
 
 
@@ -91,7 +98,11 @@ def _create(store: Store, statement: CreateTable) -> Outcome:
 def _drop(store: Store, statement: DropTable) -> Outcome:
     try:
         store.drop_table(statement.name)
-    except UnknownTable:
+    except UnknownTable as error:
+        view = store.catalog().view(statement.name)
+        if view is not None:
+            drop = f"DROP {'VIEW' if view.kind == 'view' else 'INDEX'} {written(view.name)}"
+            raise UnknownTable(error.message, detail=error.detail, hint=f"Write {drop}.") from None
         if not statement.if_exists:
             raise
     return Outcome(rows=0, position=store.head())

@@ -6,6 +6,7 @@ one is filled by the next maintainer, and cannot be read before.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from typing import assert_never
@@ -21,11 +22,14 @@ from viewkeeper.errors import (
     ViewsDepend,
 )
 from viewkeeper.model.view import View, with_article
-from viewkeeper.sql.maintain import Mode
+from viewkeeper.sql.maintain import Maintain, Mode
 from viewkeeper.sql.names import written
 from viewkeeper.sql.sources import finder
 from viewkeeper.sql.statements import AlterView, CreateView, DropView, ViewStatement
-from viewkeeper.store.interface import Catalog, Store
+from viewkeeper.sql.view_text import with_maintain
+from viewkeeper.store.embedded import EmbeddedStore
+from viewkeeper.store.interface import Catalog
+from viewkeeper.store.modes import belongs_beside
 from viewkeeper.views.bound import (
     BoundView,
     above_replaced,
@@ -35,29 +39,62 @@ from viewkeeper.views.bound import (
     rebound,
     replacements,
 )
+from viewkeeper.views.fanout import unbounded_lookups
 from viewkeeper.views.fill import SMALL, begin_fill, fill_by_rows, input_rows
 from viewkeeper.views.settle import settle_views
+from viewkeeper.write.modes import check_above, check_made, check_same_rows, check_sources
 
-KEPT = (Mode.DEFERRED,)
-"""The modes that there are so far."""
+SETTLING = 20
+"""Rounds of moving things to where they belong, one level of views on views each, that a statement waits for."""
 
 
-def run_view_statement(store: Store, catalog: Catalog, statement: ViewStatement) -> None:
-    """Run one statement that was bound to this catalog; Conflict if it is no longer the catalog."""
+def run_view_statement(store: EmbeddedStore, catalog: Catalog, statement: ViewStatement) -> tuple[str, ...]:
+    """Run one statement that was bound to this catalog, and give warnings; Conflict if it is no longer the catalog."""
     match statement:
         case CreateView():
             create_view(store, catalog, statement)
+            return warnings_of(store, statement.name)
         case DropView():
             drop_view(store, catalog, statement)
         case AlterView():
-            alter_view(catalog, statement)
+            alter_view(store, catalog, statement)
+            return warnings_of(store, statement.name)
         case _:
             assert_never(statement)
+    return ()
 
 
-def create_view(store: Store, catalog: Catalog, statement: CreateView) -> None:
+def warnings_of(store: EmbeddedStore, name: str) -> tuple[str, ...]:
+    """What somebody who made a view, or changed its mode, should know."""
+    bound = bound_views(store)
+    view = bound.catalog.view(name)
+    one = None if view is None else bound.get(view.id)
+    if view is None or one is None:
+        return ()
+    return (*_left(store, bound.catalog, view), *(_fan_out(bound.catalog, one) if view.mode == Mode.SYNC else ()))
+
+
+def _left(store: EmbeddedStore, catalog: Catalog, view: View) -> Iterator[str]:
+    """What is left to a maintainer."""
+    do = "run db.maintain() or viewkeeper maintain"
+    newest = replacements(catalog).get(view.id, view)
+    found = None if newest.in_base else store.view_tables.standing(newest.id)
+    if not newest.in_base and (found is None or found[1].filled is not None):
+        yield f'{view.kind} "{view.name}" is not filled yet, its input being large: {do}'
+    elif newest.in_base != belongs_beside(catalog, newest):
+        yield f'{view.kind} "{view.name}" is not {view.mode} yet, what it or its readers lack being much: {do}'
+
+
+def _fan_out(catalog: Catalog, one: BoundView) -> Iterator[str]:
+    for rows in unbounded_lookups(catalog, one.program):
+        yield (
+            f'{one.view.kind} "{one.view.name}" is SYNC, and a write may have to look up any number of {rows}; '
+            "it is as slow as these are many"
+        )
+
+
+def create_view(store: EmbeddedStore, catalog: Catalog, statement: CreateView) -> None:
     """Make a view, or build its replacement beside it. TableExists, Unsupported, BadDefinition, ViewsDepend."""
-    _check_mode(statement)
     existing = catalog.view(statement.name)
     if existing is not None and statement.if_not_exists:
         return
@@ -65,6 +102,7 @@ def create_view(store: Store, catalog: Catalog, statement: CreateView) -> None:
     if replaced is not None:
         _check_kind(replaced, statement)
     statement = _over_newest(catalog, statement)
+    check_sources(catalog, statement.name, statement.kind, statement.maintain, statement.sources)
 
     def take(count: int) -> int:
         return store.view_catalog.new_ids(count)
@@ -75,6 +113,7 @@ def create_view(store: Store, catalog: Catalog, statement: CreateView) -> None:
         again, gone = above_replaced(catalog, replaced)
         _check_cycle(catalog, statement, [replaced, *(definition for definition, _ in again), *gone])
         made += rebound(catalog, again, made[0], take)
+        check_made(catalog, made)
     store.view_catalog.create(catalog, made, gone)
     try:
         fill_small(store, made)
@@ -82,11 +121,17 @@ def create_view(store: Store, catalog: Catalog, statement: CreateView) -> None:
         if replaced is None:
             _undo(store, made[0])
         raise
-    if replaced is not None:
-        settle_views(store)
+    on_views = not catalog.views.keys().isdisjoint(statement.sources)
+    if replaced is not None or on_views or statement.maintain.mode in (Mode.SYNC, Mode.LOCAL):
+        # What reads another view moves with it from the beginning; what is whole goes where it belongs.
+        for _ in range(SETTLING):
+            if not settle_views(store):
+                break
+            # One that stands on a view beside the tables can be filled once that is there.
+            fill_small(store, [view for view in made if store.view_tables.standing(view.id) is None])
 
 
-def _undo(store: Store, view: View) -> None:
+def _undo(store: EmbeddedStore, view: View) -> None:
     """Forget a view that could not be filled: who is told of an error does not expect it to be there."""
     with suppress(ViewkeeperError):
         store.view_catalog.drop(store.catalog(), view, cascade=False)
@@ -100,16 +145,6 @@ def _over_newest(catalog: Catalog, statement: CreateView) -> CreateView:
     sources = [pending[number].id if number in pending else number for number in statement.sources]
     again = bind_text(statement.text, finder(catalog, sources))
     return replace(again, or_replace=statement.or_replace, if_not_exists=statement.if_not_exists)
-
-
-def _check_mode(statement: CreateView) -> None:
-    mode, kind = statement.maintain.mode, statement.kind
-    if mode not in KEPT:
-        raise Unsupported(
-            f"MAINTAIN {statement.maintain} is not kept yet",
-            detail=f'{kind.capitalize()} "{statement.name}" asks for it, and views follow through a maintainer so far.',
-            hint=f"Write MAINTAIN DEFERRED, or leave it out: a maintainer then keeps the {kind} within its trigger.",
-        )
 
 
 def _check_kind(replaced: View, statement: CreateView) -> None:
@@ -132,16 +167,16 @@ def _check_cycle(catalog: Catalog, statement: CreateView, replaced: list[View]) 
         )
 
 
-def fill_small(store: Store, views: list[View]) -> None:
+def fill_small(store: EmbeddedStore, views: list[View]) -> None:
     """Fill views whose input is small, lower ones first; leave the others to a maintainer."""
     bound = bound_views(store)
     for view in views:
         one = bound.views.get(view.id)
-        if one is None or not _fill_small(store, one):
+        if one is not None and not _fill_small(store, one):
             return
 
 
-def _fill_small(store: Store, one: BoundView) -> bool:
+def _fill_small(store: EmbeddedStore, one: BoundView) -> bool:
     bound = bound_views(store)
     try:
         if input_rows(store, bound, one) > SMALL or begin_fill(store, bound, one) is None:
@@ -152,7 +187,7 @@ def _fill_small(store: Store, one: BoundView) -> bool:
         return False
 
 
-def drop_view(store: Store, catalog: Catalog, statement: DropView) -> None:
+def drop_view(store: EmbeddedStore, catalog: Catalog, statement: DropView) -> None:
     """Forget a view and what is stored for it. UnknownTable unless IF EXISTS, ViewsDepend unless CASCADE."""
     found = catalog.view(statement.name)
     if found is None or not _is_a(found, statement):
@@ -195,13 +230,48 @@ def _not_there(catalog: Catalog, statement: DropView | AlterView, found: View | 
     return UnknownTable(f'{statement.kind} "{statement.name}" does not exist', detail=detail)
 
 
-def alter_view(catalog: Catalog, statement: AlterView) -> None:
-    """Change the mode of a view; so far there is one, so it is only checked."""
+def alter_view(store: EmbeddedStore, catalog: Catalog, statement: AlterView) -> None:
+    """Change the mode of a view: its rows go where that mode keeps them, and nothing is computed again.
+
+    They do at once if they can; else, where others that read it lag far behind, once a maintainer has brought those up.
+    Unsupported if the view, or what reads it, has no meaning in that mode.
+    """
     found = catalog.view(statement.name)
     if found is None or not _is_a(found, statement):
         raise _not_there(catalog, statement, found)
-    if statement.maintain.mode not in KEPT:
+    wanted = statement.maintain
+    if (found.mode, found.interval_ms) == (wanted.mode, wanted.interval_ms):
+        return
+    again = _bound_in_mode(catalog, found, wanted)
+    check_sources(catalog, found.name, found.kind, wanted, found.sources)
+    check_above(catalog, found, wanted)
+    check_same_rows(catalog, found, again)
+    altered = [_altered(found, again)]
+    pending = replacements(catalog).get(found.id)
+    if pending is not None:
+        # What is about to take its place has to have the mode, too.
+        newer = _bound_in_mode(catalog, pending, wanted)
+        check_same_rows(catalog, pending, newer)
+        altered.append(_altered(pending, newer))
+    store.view_catalog.alter(catalog, altered)
+    for _ in range(SETTLING):
+        if not settle_views(store):
+            break
+
+
+def _altered(view: View, again: CreateView) -> View:
+    return replace(view, mode=str(again.maintain.mode), interval_ms=again.maintain.interval_ms, text=again.text)
+
+
+def _bound_in_mode(catalog: Catalog, view: View, maintain: Maintain) -> CreateView:
+    """The statement of a view in another mode; Unsupported if it has what only a PERIODIC view can have."""
+    try:
+        return bind_text(with_maintain(view.text, maintain), finder(catalog, view.sources))
+    except Unsupported as error:
+        if view.mode != Mode.PERIODIC:
+            raise
         raise Unsupported(
-            f"MAINTAIN {statement.maintain} is not kept yet",
-            hint=f"MAINTAIN DEFERRED is: a maintainer keeps the {found.kind} within its trigger.",
-        )
+            f'{view.kind} "{view.name}" can only be PERIODIC, not {maintain}',
+            detail=f"It has what is computed anew as a whole: {error.message}.",
+            hint="Make a view without that, which can be kept by changes, and a PERIODIC one over it.",
+        ) from None

@@ -6,15 +6,16 @@ from collections.abc import Callable
 
 from sqlglot import exp
 
-from viewkeeper.model.types import BOOLEAN, INT, Type
-from viewkeeper.plan.aggregate import HOLISTIC, AggregateKind, is_approximate, result_type
+from viewkeeper.model.types import BOOLEAN, DOUBLE, INT, Type
+from viewkeeper.plan.aggregate import HOLISTIC, WHOLE, AggregateKind, is_approximate, result_type
 from viewkeeper.plan.expr import Case, Expr, Input, Literal
 from viewkeeper.sql.constructs import bare
 from viewkeeper.sql.query import exact
 from viewkeeper.sql.query.context import Context
 from viewkeeper.sql.query.spellings import AGGREGATES
 
-Wanted = tuple[AggregateKind, Expr | None, Type]
+Wanted = tuple[AggregateKind, Expr | None, Type, float | None]
+"""What is computed, of what, the type of that, and the fraction of a percentile."""
 
 
 class Collector:
@@ -24,14 +25,13 @@ class Collector:
         self.first = first
         self.calls: list[Wanted] = []
         self.names: list[str] = []
-        self.is_used = False
-        """Whether there is an aggregate, also one that is not collected because Spark computes it."""
         self._approximate: list[bool] = []
         self._of_input = of_input
 
-    def add(self, kind: AggregateKind, argument: Expr | None, name: str, type: Type) -> Input:
-        self.is_used = True
-        wanted = (kind, argument, type)
+    def add(
+        self, kind: AggregateKind, argument: Expr | None, name: str, type: Type, fraction: float | None = None
+    ) -> Input:
+        wanted = (kind, argument, type, fraction)
         if wanted not in self.calls:
             self.calls.append(wanted)
             self.names.append(name)
@@ -45,7 +45,7 @@ class Collector:
         """Inexact if an approximate number would become a key: that of a pre-aggregation."""
         if argument is None:
             return False
-        if exact.is_approximate(argument, self._of_input) and kind in HOLISTIC:
+        if exact.is_approximate(argument, self._of_input) and kind in HOLISTIC | WHOLE:
             raise exact.Inexact(str(kind))
         return is_approximate(kind, argument.type)
 
@@ -146,6 +146,16 @@ class AggregateBinder:
             found = "nothing" if bound is None else str(bound.type)
             raise self._context.wrong_type(node, f"function {name} takes a condition, found {found}")
         return Case(((bound, Literal(1, INT)),), Literal(None, INT), INT)
+
+    def bind_percentile(self, node: exp.Anonymous, value: Expr, fraction: float, condition: exp.Expr | None) -> Input:
+        if condition is not None:
+            value = self._filtered(condition, value)
+        name = node.name.upper()
+        try:
+            return self._collector.add(AggregateKind.PERCENTILE, value, name.lower(), DOUBLE, fraction)
+        except exact.Inexact:
+            what = f"{name} of a sum of DOUBLE"
+            raise self._context.refuse(node, what, detail=exact.DETAIL, hint=exact.HINT) from None
 
     def _filtered(self, node: exp.Expr, bound: Expr | None) -> Expr:
         condition = self._argument(node)

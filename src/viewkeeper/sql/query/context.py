@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 Find = Callable[[str], Table | Source]
 
-_PERIODIC = "or wait for MAINTAIN PERIODIC: it will compute such a view whole at an interval, and is not kept yet."
+_PERIODIC = "or MAINTAIN PERIODIC n MINUTES in front of AS: the view is then computed whole at that interval."
 
 
 @dataclass(slots=True, kw_only=True)
 class Context:
-    """`periodic` allows what has to be computed whole; `whole` says that such a thing was met.
+    """`periodic` allows what has to be computed whole.
 
     `edits` are the pieces of the text to replace, by offset: the end, not included, and the new piece. `around` are the
     columns of the queries around the one that is being bound, outermost first, none of which it may read: each with
@@ -36,7 +36,6 @@ class Context:
     parsed: Parsed
     find: Find
     periodic: bool
-    whole: bool = False
     edits: dict[int, tuple[int, str]] = field(default_factory=dict)
     around: list[tuple[Columns, Refusal]] = field(default_factory=list)
 
@@ -58,13 +57,12 @@ class Context:
         return self.refuse(node, name or refusal.name, detail=refusal.detail, hint=refusal.hint)
 
     def only_whole(self, node: exp.Expr, construct: str, *, detail: str, hint: str) -> None:
-        """Notes a construct that needs all rows at once; Unsupported unless the view is PERIODIC.
+        """Unsupported, for a construct that needs all rows at once, unless the view is PERIODIC.
 
         `hint` is a sentence without its end, to which the other way out is added.
         """
         if not self.periodic:
             raise self.refuse(node, construct, detail=detail, hint=f"{hint}, {_PERIODIC}")
-        self.whole = True
 
     def bad(self, node: exp.Expr, problem: str, *, detail: str = "", hint: str = "") -> BadDefinition:
         return BadDefinition(f"{problem}, {self.at(node)}", detail=detail, hint=hint)

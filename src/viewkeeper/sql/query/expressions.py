@@ -6,7 +6,8 @@ from collections.abc import Mapping
 
 from sqlglot import exp
 
-from viewkeeper.model.types import TIMESTAMP
+from viewkeeper.model.types import TIMESTAMP, Type
+from viewkeeper.plan.aggregate import AggregateKind
 from viewkeeper.plan.expr import Expr, Literal, inputs
 from viewkeeper.sql.constructs import bare, construct
 from viewkeeper.sql.query import exact, refused, whole
@@ -20,15 +21,18 @@ from viewkeeper.sql.query.grouping import Grouping, grouping_call
 from viewkeeper.sql.query.literals import literal
 from viewkeeper.sql.query.misplaced import is_exists, is_in_query, misplaced, not_in
 from viewkeeper.sql.query.operators import bind_operator
+from viewkeeper.sql.query.over import window_function
 from viewkeeper.sql.query.scalar import scalar
 from viewkeeper.sql.query.spellings import AGGREGATES
+from viewkeeper.sql.query.windows import FIRST as FIRST_WINDOW
+from viewkeeper.sql.query.windows import Windows
 
 
 class Expressions:
     """Binds the expressions of one clause of one SELECT.
 
-    `clause` is its name. Without `aggregates`, an aggregate is refused there. `aliases` are output names that the
-    clause may use, lowered; they go before columns.
+    `clause` is its name. Without `aggregates`, an aggregate is refused there, without `windows` a window function.
+    `aliases` are output names that the clause may use, lowered; they go before columns.
     """
 
     def __init__(
@@ -40,36 +44,47 @@ class Expressions:
         aggregates: Collector | None = None,
         epochs: Epochs | None = None,
         grouping: Grouping | None = None,
+        windows: Windows | None = None,
         aliases: Mapping[str, Expr] | None = None,
     ) -> None:
         self.context = context
         self.seen: dict[int, exp.Expr] = {}
         """The columns that were met, each where it first stood."""
         self._columns = columns
-        self._clause = clause
+        self.clause = clause
         self._aggregates = aggregates
         self._epochs = epochs
         self._grouping = grouping
+        self._windows = windows
         self._aliases = aliases or {}
 
     def like(self, clause: str, aliases: Mapping[str, Expr]) -> Expressions:
         """The binder of another clause of the same SELECT, over the same groups."""
-        return Expressions(
+        found = Expressions(
             self.context,
             self._columns,
             clause,
             aggregates=self._aggregates,
             epochs=self._epochs,
             grouping=self._grouping,
+            windows=self._windows if clause == "ORDER BY" else None,
             aliases=aliases,
         )
+        if clause in ("ORDER BY", "OVER"):
+            # Their expressions are made ones over groups with those of SELECT.
+            found.seen = self.seen
+        return found
+
+    def inside_over(self) -> Expressions:
+        """The binder of what stands in a window function: over the same groups, and without another one inside."""
+        return self.like("OVER", self._aliases)
 
     def bind(self, node: exp.Expr) -> Expr:
         found = self.operand(node).expr
         if found is None:
             raise self.context.refuse(
                 bare(node),
-                f"NULL without a type in {self._clause}",
+                f"NULL without a type in {self.clause}",
                 detail="Every column of a view has a type.",
                 hint="Write CAST(NULL AS type).",
             )
@@ -77,7 +92,7 @@ class Expressions:
 
     def condition(self, node: exp.Expr) -> Expr:
         """A BOOLEAN that does not depend on the order of additions."""
-        found = fit("and", [self.operand(node)], self._clause, node, self.context).args[0]
+        found = fit("and", [self.operand(node)], self.clause, node, self.context).args[0]
         self.check_exact(found, node)
         return found
 
@@ -86,12 +101,14 @@ class Expressions:
         try:
             return exact.is_approximate(expr, self._is_approximate)
         except exact.Inexact as error:
-            what = f"{error.what} of a sum of DOUBLE in {self._clause}"
+            what = f"{error.what} of a sum of DOUBLE in {self.clause}"
             raise self.context.refuse(node, what, detail=exact.DETAIL, hint=exact.HINT) from None
 
     def _is_approximate(self, place: int) -> bool:
         if place < self._columns.width:
             return self._columns.is_approximate(place)
+        if place >= FIRST_WINDOW:
+            return self._windows is not None and self._windows.is_approximate(place)
         return (
             self._aggregates is not None
             and place >= self._aggregates.first
@@ -112,7 +129,7 @@ class Expressions:
         if isinstance(inner, exp.In) and is_in_query(inner) and inner is not node:
             raise not_in(inner, self._columns, self.context)
         if is_exists(node) or is_in_query(node):
-            raise misplaced(node, self._clause, self.context)
+            raise misplaced(node, self.clause, self.context)
         match node:
             case exp.Column():
                 return self._column(node)
@@ -160,7 +177,7 @@ class Expressions:
     def _grouped_only(self, node: exp.Expr, name: str) -> Exception:
         return self.context.refuse(
             node,
-            f"function {name} in {self._clause}",
+            f"function {name} in {self.clause}",
             detail=f"{name} says something about the groups of GROUP BY.",
             hint="Write it in SELECT or HAVING of a query with GROUP BY.",
         )
@@ -168,7 +185,7 @@ class Expressions:
     def _suffixed(self, node: exp.Expr) -> Expr:
         """f(…) FILTER (…), f(…) WITHIN GROUP (…), f(…) OVER (…)"""
         if isinstance(node, exp.Window):
-            return whole.window_function(node, self.context, self.bind)
+            return window_function(node, self, self._windows)
         call = node.this
         if isinstance(node, exp.Filter) and isinstance(call, exp.Anonymous) and call.name.upper() in AGGREGATES:
             return self._aggregate(call, node.expression.this)
@@ -194,8 +211,25 @@ class Expressions:
     def _percentile(self, node: exp.Expr, call: exp.Anonymous) -> Expr:
         if self._aggregates is None:
             raise self._misplaced(call)
-        self._aggregates.is_used = True
-        return whole.percentile(node, call, self.context, self._inside(call).bind)
+        check_arguments(call, self.context)
+        inner = self._inside(call)
+        condition = node.expression.this if isinstance(node, exp.Filter) else None
+        value, fraction = whole.percentile(node, call, inner)
+        return AggregateBinder(self.context, self._aggregates, inner.bind).bind_percentile(
+            call, value, fraction, condition
+        )
+
+    def aggregate_alone(
+        self, node: exp.Anonymous, condition: exp.Expr | None
+    ) -> tuple[AggregateKind, Expr | None, Type]:
+        """An aggregate that is not one of the groups: kind, argument, which may be one of the groups, and type."""
+        found = Collector(0, self._is_approximate)
+        for argument in node.expressions:
+            if not isinstance(argument, exp.Distinct | exp.Star):
+                check_arguments(exp.Anonymous(this=node.name, expressions=[argument]), self.context)
+        AggregateBinder(self.context, found, self.bind).bind(node, condition)
+        ((kind, expr, type, _),) = found.calls
+        return kind, expr, type
 
     def _inside(self, node: exp.Anonymous) -> Expressions:
         clause = f"function {node.name.upper()}"
@@ -203,9 +237,9 @@ class Expressions:
 
     def _misplaced(self, node: exp.Anonymous) -> Exception:
         name = node.name.upper()
-        if self._clause.startswith("function"):
+        if self.clause.startswith("function"):
             detail, hint = "It is computed over rows, not over groups.", "Write the inner one in a sub-query in FROM."
-        elif self._clause == "CREATE INDEX":
+        elif self.clause == "CREATE INDEX":
             detail, hint = (
                 "An index has an entry for each row.",
                 "Create a view with GROUP BY, and KEY or an index on it.",
@@ -213,7 +247,7 @@ class Expressions:
         else:
             detail = "Groups are made of the rows that WHERE leaves."
             hint = "Write conditions on aggregates in HAVING."
-        return self.context.refuse(node, f"function {name} in {self._clause}", detail=detail, hint=hint)
+        return self.context.refuse(node, f"function {name} in {self.clause}", detail=detail, hint=hint)
 
     def _refuse(self, node: exp.Expr) -> Exception:
         match node:
@@ -225,4 +259,4 @@ class Expressions:
         if known is None and isinstance(node, exp.Func) and node.sql_name() in refused.FUNCTIONS:
             return self.context.refusal(node, refused.FUNCTIONS[node.sql_name()], construct(node))
         refusal = known or refused.OTHER
-        return self.context.refusal(node, refusal, f"{refusal.name or construct(node)} in {self._clause}")
+        return self.context.refusal(node, refusal, f"{refusal.name or construct(node)} in {self.clause}")

@@ -44,8 +44,8 @@ class GroupRelation:
         names = distinct_names([*group, *self._collector.names])
         arguments, places = self._arguments()
         calls = tuple(
-            AggregateCall(kind, None if argument is None else places[argument], type)
-            for kind, argument, type in self._collector.calls
+            AggregateCall(kind, None if argument is None else places[argument], type, fraction)
+            for kind, argument, type, fraction in self._collector.calls
         )
         below = self._spread(arguments, [*names[: self.group_count], *map(self._argument_name, arguments)])
         return Aggregate(below, tuple(range(self.group_count)), calls, tuple(names))
@@ -70,7 +70,7 @@ class GroupRelation:
         One that is a group column too shares it, unless grouping sets make NULLs of it.
         """
         shared = [] if self._grouping.has_sets else list(self._grouping.exprs)
-        wanted = dict.fromkeys(argument for _, argument, _ in self._collector.calls if argument is not None)
+        wanted = dict.fromkeys(argument for _, argument, *_ in self._collector.calls if argument is not None)
         own = [argument for argument in wanted if argument not in shared]
         places = {expr: place for place, expr in enumerate(shared)}
         return own, places | {argument: self.group_count + number for number, argument in enumerate(own)}

@@ -22,6 +22,8 @@ from viewkeeper.sql.query.group_relation import GroupRelation
 from viewkeeper.sql.query.grouping import MAX_IN_SETS, GroupBinder, Grouping
 from viewkeeper.sql.query.outputs import Item, distinct_names
 from viewkeeper.sql.query.rows import Bound, Rows
+from viewkeeper.sql.query.windows import FIRST as FIRST_WINDOW
+from viewkeeper.sql.query.windows import Windows
 
 _COUNTS = (AggregateKind.COUNT_ROWS, AggregateKind.COUNT, AggregateKind.COUNT_DISTINCT)
 
@@ -41,11 +43,14 @@ class GroupedSelect:
     aggregates; `_over_groups` turns them into expressions over groups.
     """
 
-    def __init__(self, context: Context, rows: Rows, collector: Collector, epochs: Epochs, *, id_place: int) -> None:
+    def __init__(
+        self, context: Context, rows: Rows, collector: Collector, epochs: Epochs, windows: Windows, *, id_place: int
+    ) -> None:
         self._context = context
         self._rows = rows
         self._collector = collector
         self._epochs = epochs
+        self._windows = windows
         self._condition: tuple[Expr, exp.Expr, Expressions] | None = None
         self._retained: Retained | None = None
         self.grouping = Grouping(exprs=(), sets=((),), id_place=id_place)
@@ -122,15 +127,21 @@ class GroupedSelect:
         self._condition = clause.condition(node), node, clause
 
     def finish(
-        self, items: Sequence[Item], shown: Sequence[Expr], clause: Expressions
+        self, items: Sequence[Item], shown: Sequence[Expr], clause: Expressions, more: Sequence[Expr] = ()
     ) -> tuple[Bound, Retained | None]:
-        """The relation of one row a group, with what tells grouping sets apart hidden behind the visible columns."""
+        """The relation of one row a group, with what tells grouping sets apart hidden behind the visible columns.
+
+        `more` are expressions that come behind all of these.
+        """
         groups = GroupRelation(self._rows, self.grouping, self._epochs, self._collector)
         relation: Relation = groups.build()
         fields = relation.fields
         if self._condition is not None:
             condition, node, having = self._condition
             relation = Filter(relation, self._over_groups(condition, node, having, groups.group_count))
+        relation = self._windows.over(
+            relation, lambda expr: self._over_groups(expr, items[0].node, clause, groups.group_count)
+        )
         exprs: list[Expr] = []
         columns: list[RowColumn] = []
         for item, expr in zip(items, shown, strict=True):
@@ -140,8 +151,12 @@ class GroupedSelect:
         first = len(self.grouping.exprs)
         hidden = [Input(place, fields[place].type) for place in range(first, groups.group_count)]
         hidden = [column for column in hidden if column not in exprs]
-        names = distinct_names([*(item.name for item in items), *(fields[column.index].name for column in hidden)])
-        project = Project(relation, (*exprs, *hidden), tuple(names))
+        last = [self._over_groups(expr, items[0].node, clause, groups.group_count) for expr in more]
+        shown_names = (item.name for item in items)
+        names = distinct_names(
+            [*shown_names, *(fields[column.index].name for column in hidden), *("order" for _ in last)]
+        )
+        project = Project(relation, (*exprs, *hidden, *last), tuple(names))
         return Bound(relation=project, columns=tuple(columns)), self._retained
 
     def _over_groups(self, expr: Expr, node: exp.Expr, clause: Expressions, group_count: int) -> Expr:
@@ -152,6 +167,8 @@ class GroupedSelect:
             if part in exprs:
                 return Input(exprs.index(part), part.type)
             match part:
+                case Input(index) if index >= FIRST_WINDOW:
+                    return self._windows.moved(part)
                 case Input(index, type) if index >= self._collector.first:
                     return Input(group_count + index - self._collector.first, type)
                 case Input(index, type) if index == self.grouping.id_place:
@@ -189,7 +206,8 @@ class GroupedSelect:
             if place < len(self.grouping.exprs):
                 nullable, temporal = self._group_column(place)
             else:
-                nullable = place >= group_count and self._collector.calls[place - group_count][0] not in _COUNTS
+                calls = self._collector.calls[max(0, place - group_count) :]
+                nullable = place >= group_count and (not calls or calls[0][0] not in _COUNTS)
         return RowColumn(name=item.name, type=expr.type, nullable=nullable, temporal=temporal, approximate=approximate)
 
     def _group_column(self, place: int) -> tuple[bool, bool]:

@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import assert_never
 
-from viewkeeper.plan.aggregate import AggregateCall
 from viewkeeper.plan.expr import Expr, Input, inputs, rewrite
 from viewkeeper.plan.join import Equality, InnerJoin, PartnerJoin, UnionAll, starts_of
 from viewkeeper.plan.relation import Aggregate, Distinct, Expand, Filter, Project, Relation, Scan, Tokens
+from viewkeeper.plan.whole import Sort, TopN, Window, WindowCall
 
 Places = dict[int, int]
 """Where the columns that were kept are now."""
@@ -53,6 +53,12 @@ def _narrowed(relation: Relation, wanted: Iterable[int]) -> tuple[Relation, Plac
             return InnerJoin(inner, _paired(equalities, places)), places
         case PartnerJoin():
             return _partner_join(relation, kept)
+        case TopN():
+            # What tells equal rows of an order apart stays.
+            every = range(len(relation.fields))
+            return replace(relation, input=_exactly(relation.input, list(every))), _places(every)
+        case Window():
+            return _window(relation, kept)
         case UnionAll(parts):
             return UnionAll(tuple(_exactly(part, kept) for part in parts)), _places(kept)
     assert_never(relation)
@@ -108,12 +114,33 @@ def _aggregate(relation: Aggregate, kept: list[int]) -> tuple[Relation, Places]:
     calls = [relation.calls[place - count] for place in kept if place >= count]
     read = [*relation.group, *(call.argument for call in calls if call.argument is not None)]
     below, places = _narrowed(relation.input, read)
-    moved = tuple(
-        AggregateCall(call.kind, None if call.argument is None else places[call.argument], call.type) for call in calls
-    )
+    moved = tuple(replace(call, argument=None if call.argument is None else places[call.argument]) for call in calls)
     stay = [*range(count), *(place for place in kept if place >= count)]
     names = tuple(relation.names[place] for place in stay)
     return Aggregate(below, tuple(places[place] for place in relation.group), moved, names), _places(stay)
+
+
+def _window(relation: Window, kept: list[int]) -> tuple[Relation, Places]:
+    width = len(relation.input.fields)
+    shown = [place - width for place in kept if place >= width]
+    if not shown:
+        return _narrowed(relation.input, kept)
+    calls = [relation.calls[number] for number in shown]
+    read = [*(place for place in kept if place < width), *(column for call in calls for column in call.read)]
+    below, places = _narrowed(relation.input, read)
+    moved = tuple(_moved_call(call, places) for call in calls)
+    names = tuple(relation.names[number] for number in shown)
+    start = len(below.fields)
+    return Window(below, moved, names), places | {width + number: start + n for n, number in enumerate(shown)}
+
+
+def _moved_call(call: WindowCall, places: Places) -> WindowCall:
+    return replace(
+        call,
+        argument=None if call.argument is None else places[call.argument],
+        partition=tuple(places[column] for column in call.partition),
+        order=tuple(Sort(places[sort.column], sort.descending) for sort in call.order),
+    )
 
 
 def _places(kept: Iterable[int]) -> Places:
