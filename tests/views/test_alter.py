@@ -264,3 +264,19 @@ def test_what_is_left_to_a_maintainer_is_said(db: vk.Database, monkeypatch: pyte
     monkeypatch.undo()
     db.maintain()
     assert db._shared.catalog().known_view("Busy").in_base
+
+
+def test_a_mode_that_what_takes_its_place_cannot_have_is_refused(
+    db: vk.Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from viewkeeper.write import views as statements
+
+    db.execute(f"CREATE VIEW Below AS {VIEWS['groups']}")
+    db.execute(f"CREATE VIEW Other AS {VIEWS['groups']}")
+    monkeypatch.setattr(statements, "SMALL", -1)
+    db.execute("CREATE OR REPLACE VIEW Other AS SELECT n, COUNT(*) AS c FROM Below GROUP BY n")
+    with pytest.raises(Unsupported, match='cannot be SYNC over view "Below"'):
+        db.execute("ALTER VIEW Other SET MAINTAIN SYNC")
+    db.execute("ALTER VIEW Other SET MAINTAIN LAZY")
+    db.maintain()
+    assert [status.mode for status in db.status()] == ["DEFERRED", "LAZY"]

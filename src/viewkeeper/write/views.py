@@ -240,27 +240,24 @@ def alter_view(store: EmbeddedStore, catalog: Catalog, statement: AlterView) -> 
     if found is None or not _is_a(found, statement):
         raise _not_there(catalog, statement, found)
     wanted = statement.maintain
-    if (found.mode, found.interval_ms) == (wanted.mode, wanted.interval_ms):
-        return
-    again = _bound_in_mode(catalog, found, wanted)
-    check_sources(catalog, found.name, found.kind, wanted, found.sources)
-    check_above(catalog, found, wanted)
-    check_same_rows(catalog, found, again)
-    altered = [_altered(found, again)]
+    # What is about to take its place has to have the mode, too.
     pending = replacements(catalog).get(found.id)
-    if pending is not None:
-        # What is about to take its place has to have the mode, too.
-        newer = _bound_in_mode(catalog, pending, wanted)
-        check_same_rows(catalog, pending, newer)
-        altered.append(_altered(pending, newer))
-    store.view_catalog.alter(catalog, altered)
+    views = [view for view in (found, pending) if view is not None]
+    if all((view.mode, view.interval_ms) == (wanted.mode, wanted.interval_ms) for view in views):
+        return
+    store.view_catalog.alter(catalog, [_altered(catalog, view, wanted) for view in views])
     for _ in range(SETTLING):
         if not settle_views(store):
             break
 
 
-def _altered(view: View, again: CreateView) -> View:
-    return replace(view, mode=str(again.maintain.mode), interval_ms=again.maintain.interval_ms, text=again.text)
+def _altered(catalog: Catalog, view: View, wanted: Maintain) -> View:
+    """A view in another mode; Unsupported if it has no meaning there."""
+    again = _bound_in_mode(catalog, view, wanted)
+    check_sources(catalog, view.name, view.kind, wanted, view.sources)
+    check_above(catalog, view, wanted)
+    check_same_rows(catalog, view, again)
+    return replace(view, mode=str(wanted.mode), interval_ms=wanted.interval_ms, text=again.text)
 
 
 def _bound_in_mode(catalog: Catalog, view: View, maintain: Maintain) -> CreateView:
