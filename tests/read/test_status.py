@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import fields
+from pathlib import Path
 
 import pytest
 
@@ -171,3 +172,22 @@ def test_a_lazy_view_tells_of_its_reads_its_requests_and_its_pending_task(db: vk
     assert status.folded_at is not None
     assert (status.folds, status.folded_at.timestamp(), status.fold_ms) == (3, 2.0, 1.5)
     assert status.lag_ms > 0
+
+
+def test_views_that_came_along_with_a_read_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from viewkeeper.read import freeride, readnotes
+
+    monkeypatch.setattr(freeride, "PATIENCE", 5.0)
+    monkeypatch.setattr(readnotes, "EVERY", 0.0)
+    with vk.open(tmp_path / "along", durability="os") as db:
+        db.execute("CREATE TABLE T (id BIGINT PRIMARY KEY, g STRING)")
+        db.execute("CREATE VIEW Below AS SELECT g, COUNT(*) AS n FROM T GROUP BY g")
+        db.execute("CREATE VIEW Above AS SELECT n, COUNT(*) AS c FROM Below GROUP BY n")
+        db.put("T", {"id": 1, "g": "a"})
+        _, meta = db.get("Below", "a", consistency="latest", with_meta=True)
+        assert meta.moved == ("Above", "Below")
+        readnotes.finish_notes(db._shared)
+        assert [(one.view, one.batch_engine, one.batch_changes, one.lag_changes) for one in db.status()] == [
+            ("Above", "a read", 1, 0),
+            ("Below", "a read", 1, 0),
+        ]

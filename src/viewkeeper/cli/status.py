@@ -137,10 +137,13 @@ def _batch(view: ViewStatus) -> str:
     """Such as `1,000 changes on spark in 0.20 s: read 0.05, compute 0.15`."""
     if view.batch_at is None:
         return ""
+    what = "change" if view.batch_changes == 1 else "changes"
     total = sum(view.batch_seconds.values())
+    if not view.batch_seconds:
+        # It came along with a read, which tells what that cost itself.
+        return f"{view.batch_changes:,} {what} by {view.batch_engine or 'another'}"
     where = f" on {view.batch_engine}" if view.batch_engine else ""
     phases = ", ".join(f"{phase} {seconds:.2g}" for phase, seconds in view.batch_seconds.items())
-    what = "change" if view.batch_changes == 1 else "changes"
     return f"{view.batch_changes:,} {what}{where} in {total:.2g} s" + (f": {phases}" if phases else "")
 
 

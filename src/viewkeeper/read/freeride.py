@@ -17,6 +17,7 @@ from viewkeeper.read.background import background
 from viewkeeper.read.folding import Delta, Folding
 from viewkeeper.read.handle import Handle
 from viewkeeper.read.pending import TooMany
+from viewkeeper.read.readnotes import note_moved
 from viewkeeper.store.applying import Apply
 from viewkeeper.store.groups import GroupState
 from viewkeeper.views.batch import Timing, compute, group_of_views
@@ -68,6 +69,8 @@ def free_ride(handle: Handle, folding: Folding, view: View, delta: Delta) -> tup
         if batch is None:
             return False
         store.view_tables.apply(batch)
+        moved = [one.view for one in folding.bound.of(delta.state.objects)]
+        note_moved(store, moved, folding.target - delta.state.watermark)
         return True
 
     job = background(store).give(commit)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from weakref import WeakKeyDictionary
 
@@ -12,6 +13,8 @@ from viewkeeper.read.background import background, drain
 from viewkeeper.read.handle import Handle
 from viewkeeper.store.interface import Store
 
+BY_READ = "a read"
+"""What status says that computed a batch which came along with a read."""
 EVERY = 1.0
 """Seconds between two writes of what was gathered; one costs the write lock of the views environment."""
 
@@ -20,6 +23,7 @@ EVERY = 1.0
 class _Gathered:
     reads: dict[int, int] = field(default_factory=dict)
     folds: dict[int, tuple[int, int, float]] = field(default_factory=dict)
+    moved: dict[int, dict[str, object]] = field(default_factory=dict)
 
 
 _gathered: WeakKeyDictionary[Store, _Gathered] = WeakKeyDictionary()
@@ -35,6 +39,19 @@ def note_read(handle: Handle, view: View) -> None:
 def note_fold(handle: Handle, view: View, milliseconds: float) -> None:
     """A read of a view was folded."""
     _note(handle, view, milliseconds)
+
+
+def note_moved(store: Store, views: Iterable[View], changes: int) -> None:
+    """Views were brought up along with a read; written with the next word of a read."""
+    noted: dict[str, object] = {
+        "batch_at": time.time_ns() // 1000,
+        "batch_changes": changes,
+        "batch_engine": BY_READ,
+        "batch_seconds": {},
+        "batch_joins": "",
+    }
+    with _lock:
+        _gathered.setdefault(store, _Gathered()).moved |= {view.id: noted for view in views}
 
 
 def _note(handle: Handle, view: View, milliseconds: float | None) -> None:
@@ -73,4 +90,7 @@ def write_notes(store: Store) -> bool:
         store.view_tables.note_reads(found.reads)
     if found.folds:
         store.view_tables.note_folds(found.folds)
+    known = store.catalog().views
+    if moved := {number: noted for number, noted in found.moved.items() if number in known}:
+        store.view_tables.note_all(moved)
     return True
