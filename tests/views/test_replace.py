@@ -19,6 +19,7 @@ from viewkeeper.errors import BadDefinition, UnknownColumn, ViewsDepend
 from viewkeeper.pipeline import maintainer as pipeline
 from viewkeeper.store.embedded import EmbeddedStore
 from viewkeeper.views import fill
+from viewkeeper.views.batch import Timing, batch_by_rows
 from viewkeeper.views.bound import bound_views
 from viewkeeper.views.settle import settle_views
 from viewkeeper.write import views as statements
@@ -98,6 +99,28 @@ class TestSwap:
         assert names(store) == old
         finish(maintainer(store))
         assert names(store) == {"Low": new}
+        check(db)
+
+    def test_a_replacement_that_does_not_move_with_its_source_yet_is_not_swapped(self, db: vk.Database) -> None:
+        """A snapshot would show a view and the one below it at two moments, which it did not before."""
+        store = store_of(db)
+        old = names(store)
+        write(db, 3, 5)
+        db.execute(f"CREATE OR REPLACE {OTHER_LOW}")
+        new = [view.id for _, view in sorted(store.catalog().views.items()) if view.replaces is not None]
+        for number in new:
+            bound = bound_views(store)
+            assert maintainer(store)._filler.fill(bound, bound.views[number])
+        write(db, 4, 5)
+        states, objects = store.view_tables.objects()
+        group, head = objects[new[0]].group, store.offset(store.head())
+        assert set(states[group].objects).isdisjoint(new[1:])
+        store.view_tables.apply(batch_by_rows(store, bound_views(store), group, states[group], head, Timing()))
+        assert names(store) == old
+        settle_views(store)
+        assert names(store) == old
+        finish(maintainer(store))
+        assert set(names(store).values()) == set(new)
         check(db)
 
     def test_a_replacement_that_is_not_whole_is_not_swapped_yet(self, db: vk.Database) -> None:

@@ -13,7 +13,7 @@ from viewkeeper.store import catalog as catalogs
 from viewkeeper.store import groups
 from viewkeeper.store.catalog import Catalog
 from viewkeeper.store.environment import Txn
-from viewkeeper.store.modes import belongs_beside
+from viewkeeper.store.modes import belongs_beside, tiers_of
 
 if TYPE_CHECKING:
     from viewkeeper.store.embedded import EmbeddedStore
@@ -128,8 +128,12 @@ class ViewCatalog:
         return True
 
     def _are_ready(self, txn: Txn, views: Sequence[View]) -> bool:
-        """Whether views are whole, and none stands before the one that it replaces."""
+        """Whether views are whole, none is before the one that it replaces, and those that read others move with them.
+
+        The ones that they replace did: readers who see two of them at one moment go on to do so.
+        """
         catalog = self._store.catalog()
+        tiers = tiers_of(catalog)
         for view in views:
             assert view.replaces is not None
             if belongs_beside(catalog, view):
@@ -144,7 +148,15 @@ class ViewCatalog:
                 before = self._store.offset(self._store.head())
             if reached < 0 or reached < before:
                 return False
+            tier = tiers[view.id]
+            together = [number for number in view.sources if tiers.get(number) == tier and tier[0] != "PERIODIC"]
+            if any(self._group(txn, number) != self._group(txn, view.id) for number in together):
+                return False
         return True
+
+    def _group(self, txn: Txn, number: int) -> int | None:
+        place = groups.get_object(txn, self._store.view_tables.objects_db, number)
+        return None if place is None else place.group
 
     def _watermark(self, txn: Txn, number: int) -> int:
         """How far a view is; -1 if it is not whole."""
