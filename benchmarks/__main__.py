@@ -22,8 +22,10 @@ MODULES = {
     "reads": "benchmarks.reads_levels",
     "sync": "benchmarks.writes_sync",
     "lazy": "benchmarks.lazy_talk",
+    "twotags": "benchmarks.twotags",
+    "tpcw": "benchmarks.tpcw",
 }
-SIZED = {"reads", "sync", "lazy"}
+SIZED = {"reads", "sync", "lazy", "twotags", "tpcw"}
 PAGE = Path(__file__).parent.parent / "docs" / "benchmarks.md"
 
 

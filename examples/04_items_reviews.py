@@ -134,11 +134,13 @@ def main() -> None:
         for row in db.scan("ItemsReviews", prefix=(toaster,)):
             print("  ", {name: value for name, value in row.items() if value is not None})
 
-        # A query by the join key joins them when it is read, from that one scan.
+        # A query by the join key joins them when it is read, from that one scan. An item may have any number of
+        # reviews, so it has to say that it may read them all; with a CARDINALITY it would not have to.
         joined = db.query(
             "SELECT i.Name, r.Subject, r.Rating FROM Items i LEFT JOIN Reviews r ON i.ItemID = r.ItemID"
             " WHERE i.ItemID = :item",
             item=toaster,
+            allow_scan=True,
         )
         print("joined when read:", list(joined), f"{joined.meta.operations} operation")
 

@@ -55,7 +55,7 @@ def test_outcome_counts_rows_and_has_the_position_behind_them(db: vk.Database) -
     ],
 )
 def test_delete_takes_the_rows_of_a_key_range(db: vk.Database, where: str, left: str) -> None:
-    selected = len(list(db.query(f"SELECT * FROM Tags WHERE {where}")))
+    selected = len(list(db.query(f"SELECT * FROM Tags WHERE {where}", allow_scan=True)))
     assert did(db.execute(f"DELETE FROM Tags WHERE {where}")) == selected
     assert shown(db) == left
 
@@ -208,3 +208,34 @@ def test_insert_goes_through_when_a_column_is_added_meanwhile(db: vk.Database, m
     monkeypatch.setattr(store, "commit", commit_after_ddl)
     assert did(db.execute("INSERT INTO Tags (doc, tag) VALUES (9, 'x')")) == 1
     assert db.get("Tags", 9, "x") == {"doc": 9, "tag": "x", "weight": None, "extra": None}
+
+
+def test_an_option_that_is_set_is_there_for_every_handle_and_stays(tmp_path: Path) -> None:
+    with vk.open(tmp_path / "db", durability="os") as one, vk.open(tmp_path / "db") as other:
+        position = one.head()
+        assert one.execute("SET scale_independence = strict") == Outcome(rows=0, position=position)
+        assert other._store.catalog().options == {"scale_independence": "strict"}
+        other.execute("set Scale_Independence = 'WARN'")
+        with pytest.raises(vk.Unsupported, match='the option "x" is not supported'):
+            one.execute("SET x = y")
+    with vk.open(tmp_path / "db") as db:
+        assert db._store.catalog().options == {"scale_independence": "warn"}
+
+
+def test_statements_keep_to_the_number_of_words(db: vk.Database) -> None:
+    db.execute("CREATE TABLE Notes (id INT PRIMARY KEY, text STRING, n INT) WITH CARDINALITY (TOKENS(text), 2)")
+    assert did(db.execute("INSERT INTO Notes VALUES (1, 'Two words', 1), (2, NULL, 2)")) == 2
+    for text in (
+        "INSERT INTO Notes VALUES (3, 'x', 1), (4, 'a b c', 1)",
+        "UPDATE Notes SET text = 'a b c' WHERE id = 2",
+    ):
+        with pytest.raises(vk.CardinalityExceeded):
+            db.execute(text)
+    assert did(db.execute("UPDATE Notes SET n = 5 WHERE id = 1")) == 1
+    with pytest.raises(vk.CardinalityExceeded), db.transaction() as tx:
+        tx.put("Notes", {"id": 9, "text": "fine"})
+        tx.put("Notes", {"id": 1, "text": "a b c"})
+    with pytest.raises(vk.BadRow, match="would hold 3 words for id=7, more than 2"):
+        db.load("Notes", [{"id": 7, "text": "a b c"}])
+    assert [row["id"] for row in db.scan("Notes")] == [1, 2]
+    assert "CARDINALITY (TOKENS(text), 2)" in str(next(table for table in db.tables() if table.name == "Notes"))

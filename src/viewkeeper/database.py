@@ -15,6 +15,7 @@ from viewkeeper.errors import Closed, Conflict, ReadOnly, TableDropped, Viewkeep
 from viewkeeper.model.change import Change
 from viewkeeper.model.position import Position
 from viewkeeper.model.schema import Table
+from viewkeeper.model.types import Row
 from viewkeeper.model.view import View
 from viewkeeper.read.consistency import ANY, TIMEOUT, Asked, Consistency
 from viewkeeper.read.feed import changes_of, oldest_of
@@ -33,6 +34,8 @@ from viewkeeper.write.statements import Outcome, retrying, run_statement
 from viewkeeper.write.transaction import Transaction
 
 if TYPE_CHECKING:
+    from viewkeeper.analysis.advice import Advice
+    from viewkeeper.analysis.verdict import Verdict
     from viewkeeper.load.bad import BadRowWriter
     from viewkeeper.load.progress import LoadProgress
     from viewkeeper.pipeline.backfill import Progress
@@ -44,7 +47,10 @@ if TYPE_CHECKING:
     from viewkeeper.pipeline.report import VerifyReport
     from viewkeeper.pipeline.session import Spark, SparkSource
     from viewkeeper.sql.define import Query
+    from viewkeeper.sql.parse import Parsed
+    from viewkeeper.store.interface import Catalog
     from viewkeeper.views.explained import ExplainedView
+    from viewkeeper.write.preparing import PreparedQuery
 
 
 def open(
@@ -75,7 +81,7 @@ class Database:
         self._shared = open_store(path, durability=durability, read_only=read_only)
         self._store: Store = self._shared
         keep_in_sync(self._shared)
-        self._reads = Handle(self._shared, read_only=read_only, bring_up=self._bring_up)
+        self._reads = Handle(self._shared, read_only=read_only, bring_up=self._bring_up, scan=self._scan)
         self._closed = False
         self._closing = threading.Lock()
         self._spark: SparkSource | None = None
@@ -98,9 +104,9 @@ class Database:
         told: Callable[[Outcome | Rows], object] = lambda result: None,
     ) -> Outcome | Rows | None:
         from viewkeeper.sql.bind import bind, check_params
-        from viewkeeper.sql.parse import Parsed, parse
+        from viewkeeper.sql.parse import parse
         from viewkeeper.sql.sources import finder
-        from viewkeeper.sql.statements import JoinSelect, Select
+        from viewkeeper.sql.tree import SelectTree
 
         parsed = parse(sql)
         check_params(parsed, params)
@@ -108,15 +114,24 @@ class Database:
 
         def run(one: Parsed) -> Outcome | Rows:
             catalog = self._store.catalog()
-            statement = bind(one, finder(catalog), params)
-            if not isinstance(statement, Select | JoinSelect):
-                self._check_writable()
-            return run_statement(self._reads, catalog, statement, asked())
+            if isinstance(one.tree, SelectTree):
+                return self._select(catalog, one, params, asked())
+            self._check_writable()
+            return run_statement(self._reads, catalog, bind(one, finder(catalog), params))
 
         for one in parsed:
             result = retrying(partial(run, one))
             told(result)
         return result
+
+    def _select(self, catalog: Catalog, parsed: Parsed, params: Any, asked: Asked) -> Rows:
+        """A SELECT among statements. It may scan one table or view as it is stored: its first rows come at once."""
+        from viewkeeper.read.prepared import prepare, run
+
+        prepared = prepare(self._store, catalog, parsed, f"{parsed.start} {parsed.source}")
+        # Other statements of the text may have parameters of their own.
+        own = {name: params[name] for name in parsed.names if name in params} if isinstance(params, Mapping) else params
+        return run(self._reads, prepared, own, asked, allow_scan=False, in_order=True)
 
     def create_view(
         self,
@@ -151,6 +166,7 @@ class Database:
         /,
         *,
         consistency: Consistency = None,
+        allow_scan: bool = False,
         wait: bool | float = False,
         timeout: float = TIMEOUT,
         bring_up: bool = False,
@@ -158,10 +174,52 @@ class Database:
     ) -> Rows:
         """The rows of one SELECT; `:name` parameters are given by keyword.
 
+        What it reads is bounded, whatever the tables hold; see `explain`. Unbounded, with what would help, if not.
+
         What stands before these is as for `get`; a parameter of one of these names is given to `execute`.
+
+        Args:
+            allow_scan: run it also if it has no bound: one table or view in stored order by itself, all else on Spark.
         """
         asked = Asked(consistency=consistency, wait=wait, timeout=timeout, bring_up=bring_up)
-        return retrying(lambda: query_now(self._reads, sql, params, asked).begun())
+        return retrying(lambda: query_now(self._reads, sql, params, asked, allow_scan=allow_scan).begun())
+
+    def explain(self, sql: str, *, slo: str | float | None = None, name: str = "") -> Verdict:
+        """Whether a query, or the definition of a view, stays fast as the data grows; str() is the report.
+
+        Args:
+            sql: a SELECT, or a CREATE statement of a view or index, which is not run.
+            slo: how long an execution may take, such as "10ms": its latency is predicted from operations measured here.
+            name: what views that it needs are called after.
+        """
+        from viewkeeper.read.explaining import explain
+
+        return explain(self._reads, sql, slo=slo, name=name)
+
+    def advise(self, queries: Mapping[str, str], *, slo: str | float | None = None) -> Advice:
+        """What these queries, by name, need together and what that costs each table; str() is the report.
+
+        Args:
+            slo: how long an execution of each may take, as for `explain`.
+        """
+        from viewkeeper.read.advising import advise_on
+
+        return advise_on(self._reads, queries, slo=slo)
+
+    def prepare(self, sql: str, *, create: bool = False, maintain: str | None = None, name: str = "") -> PreparedQuery:
+        """A query to be run many times: call what this gives with its parameters.
+
+        Args:
+            create: make the indexes and views that it needs; Unbounded if none would do. Without it, they have to be
+                there when it is run.
+            maintain: the mode of what is made, as it stands behind MAINTAIN.
+            name: what views that it needs are called after.
+        """
+        from viewkeeper.write.preparing import prepare_query
+
+        if create:
+            self._check_writable()
+        return prepare_query(self, sql, create=create, maintain=maintain, name=name)
 
     # Rows
 
@@ -483,6 +541,11 @@ class Database:
         with shown_phases(progress, f"repairing {view}") as told:
             filler = scratch_filler(self._spark_source(spark), told)
             return repair(self._shared, view, filler=filler, progress=told)
+
+    def _scan(self, query: Any, values: Any) -> tuple[Iterator[list[Row]], Position]:
+        from viewkeeper.pipeline.scanning import scan_query
+
+        return scan_query(self._shared, self._spark_source(None), query, values)
 
     def _bring_up(self, view: View, upto: int) -> None:
         from viewkeeper.pipeline.once import maintain_once

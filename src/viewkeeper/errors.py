@@ -9,7 +9,9 @@
     │   ├── WrongType, OutOfRange, NullKey, BadText, KeyTooLong, RowTooLarge, MissingColumn
     │   ├── KeyExists, CardinalityExceeded, BadRow
     ├── SqlError             a text does not say what can be done
-    │   ├── SqlSyntax, Unsupported, BadParameter, TooManyRows
+    │   ├── Unsupported
+    │   │   └── Unbounded
+    │   ├── SqlSyntax, BadParameter, TooManyRows
     ├── TransactionError
     │   ├── Conflict, TransactionOver
     ├── ReadError
@@ -139,6 +141,13 @@ class SqlSyntax(SqlError):
 
 class Unsupported(SqlError):
     code = "sql.unsupported"
+
+
+class Unbounded(Unsupported):
+    """A query or view whose work grows with the data. `verdict` is what the analysis says of it."""
+
+    code = "sql.unsupported.unbounded"
+    verdict: object = None
 
 
 class BadParameter(SqlError):

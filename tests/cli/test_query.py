@@ -39,3 +39,14 @@ def test_views_are_queried_like_tables(shop: Path) -> None:
     select = "SELECT n FROM Counts WHERE tag = :wait"
     assert ok("query", shop, select, "-p", "wait=a", "-f", "json") == '{"n": 2}\n'
     assert ok("sql", shop, "-c", select, "-p", "wait=a", "-f", "json") == '{"n": 2}\n'
+
+
+def test_all_rows_are_read_only_where_that_is_allowed(shop: Path) -> None:
+    ok("sql", shop, "-c", "INSERT INTO Tags (docId, tag) VALUES (1, 'a'), (2, 'b')")
+    done = run("query", shop, "SELECT docId FROM Tags WHERE tag = 'b'")
+    assert (done.code, done.out) == (1, "")
+    assert done.err.startswith("error[sql.unsupported.unbounded]:")
+    taken = run("query", shop, "SELECT docId FROM Tags WHERE docId > :wait", "--allow-scan", "-p", "wait=1")
+    assert (taken.code, "no parameter is called :wait" in taken.err) == (1, True)
+    scan = ("query", shop, "SELECT tag FROM Tags WHERE docId > :doc", "--allow-scan", "-p", "doc=1", "-f", "json")
+    assert ok(*scan) == '{"tag": "b"}\n'

@@ -16,11 +16,24 @@ def test_tables_sizes_and_the_log_are_shown(shop: Path) -> None:
     for words in (
         ["durability", "sync"],
         ["path", str(shop)],
-        ["Tags", "2", "2", "docId,", "tag", "1"],
-        ["Items", "0", "8", "ItemID", "1"],
+        ["Tags", "2", "2", "docId,", "tag", "1", "0", "reads,", "0", "writes"],
+        ["Items", "0", "8", "ItemID", "1", "0", "reads,", "0", "writes"],
     ):
         assert words in [line.split() for line in out.splitlines()]
     assert "2 changes since" in out
+
+
+FREE = {"reads": 0, "writes": 0}
+
+
+def test_a_table_shows_what_a_change_costs_over_all_of_its_views(shop: Path) -> None:
+    ok("sql", shop, "-c", f"{VIEW}; CREATE INDEX ByTag ON Tags (tag)")
+    (line,) = [line for line in ok("status", shop).splitlines() if line.startswith("Tags")]
+    assert line.endswith("4 reads, 4 writes")
+    with database.open(shop) as db:
+        db.execute("CREATE VIEW Pairs AS SELECT a.docId, b.docId AS other FROM Tags a JOIN Tags b ON a.tag = b.tag")
+    tables = {table["name"]: table["change"] for table in json.loads(ok("status", shop, "--json"))["tables"]}
+    assert tables == {"Items": FREE, "Tags": None}
 
 
 def test_json_is_one_object(shop: Path) -> None:
@@ -30,8 +43,22 @@ def test_json_is_one_object(shop: Path) -> None:
     assert info["head"].endswith("@1")
     assert info["log_changes"] == 1
     assert info["tables"] == [
-        {"name": "Items", "rows": 0, "columns": 8, "key": ["ItemID"], "partitions": 1},
-        {"name": "Tags", "rows": 1, "columns": 2, "key": ["docId", "tag"], "partitions": 1},
+        {
+            "name": "Items",
+            "rows": 0,
+            "columns": 8,
+            "key": ["ItemID"],
+            "partitions": 1,
+            "change": {"reads": 0, "writes": 0},
+        },
+        {
+            "name": "Tags",
+            "rows": 1,
+            "columns": 2,
+            "key": ["docId", "tag"],
+            "partitions": 1,
+            "change": {"reads": 0, "writes": 0},
+        },
     ]
 
 
@@ -52,7 +79,7 @@ def test_views_are_shown_with_their_lag_and_last_batch(shop: Path) -> None:
         store_of(db).view_tables.note(view.id, batch_seconds={"read": 0.05, "compute": 0.2}, **noted)
         db.put("Tags", {"docId": 2, "tag": "b"})
     (line,) = [line for line in ok("status", shop).splitlines() if line.startswith("Counts")]
-    assert line.split()[:5] == ["Counts", "DEFERRED", "live", "1", "changes"]
+    assert line.split()[:6] == ["Counts", "DEFERRED", "SI-2", "live", "1", "changes"]
     assert "1,000 changes on spark in 0.25 s: read 0.05, compute 0.2" in line
     assert line.split("  ")[-1].strip() == "ok, 1970-01-01T00:00:09Z"
 

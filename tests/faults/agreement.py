@@ -123,7 +123,9 @@ def check_table(txn: Txn, store: EmbeddedStore, codec: RowCodec, expected: Rows)
 def counted(codec: RowCodec, rows: Rows) -> dict[bytes, int]:
     """The counters that these rows call for, by their stored keys; only for groups with short keys."""
     found: Counter[bytes] = Counter()
-    for number in range(len(codec.table.cardinalities)):
+    for number, limit in enumerate(codec.table.cardinalities):
+        if limit.words:
+            continue
         encode = group_codec(codec, number).encode
         prefix = _LIMIT.pack(codec.table.id, number)
         found.update(prefix + encode(row) for row in rows.values())

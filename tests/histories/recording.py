@@ -130,7 +130,8 @@ class Client:
         """A SELECT of the rows with this value in the first column of the key."""
 
         def answer(options: dict[str, Any]) -> tuple[list[Row], vk.Position | None]:
-            rows = self._through.query(f"SELECT * FROM {name} WHERE {column} = :value", value=value, **options)
+            text = f"SELECT * FROM {name} WHERE {column} = :value"
+            rows = self._through.query(text, value=value, allow_scan=True, **options)
             return rows.all(), rows.meta.position
 
         return self._read("query", name, level, answer, prefix=(value,))

@@ -63,6 +63,13 @@ REFUSED: list[tuple[Callable[[], Table], str]] = [
     (lambda: limited(10), 'CARDINALITY of table "Tags" needs different columns'),
     (lambda: limited(0, "tag"), 'CARDINALITY of table "Tags" is 0, which is below 1'),
     (
+        lambda: replace(TAGS, cardinalities=(Cardinality(columns=("docId",), limit=5, words=True),)),
+        (
+            'CARDINALITY counts the words of column "docId" of table "Tags", which is BIGINT\n'
+            "  hint: Only a STRING has words."
+        ),
+    ),
+    (
         lambda: by(HASH, "timestamp"),
         'PARTITIONED BY names column "timestamp", which is not in the primary key of table "Tags"' + KEY_DETAIL,
     ),
@@ -171,7 +178,11 @@ def test_added_column_has_the_next_id_and_moves_no_other(table: Table) -> None:
 
 def test_text_of_a_table_is_its_create_statement() -> None:
     partitioning = Partitioning(kind=HASH, columns=("docId",), count=8)
-    cardinalities = (Cardinality(columns=("tag",), limit=10), Cardinality(columns=("docId", "tag"), limit=99))
+    cardinalities = (
+        Cardinality(columns=("tag",), limit=10),
+        Cardinality(columns=("docId", "tag"), limit=99),
+        Cardinality(columns=("tag",), limit=3, words=True),
+    )
     assert str(TAGS) == (
         "CREATE TABLE Tags (\n"
         "  docId BIGINT NOT NULL,\n"
@@ -181,5 +192,6 @@ def test_text_of_a_table_is_its_create_statement() -> None:
         ")"
     )
     assert str(replace(TAGS, partitioning=partitioning, cardinalities=cardinalities)) == (
-        f"{TAGS} PARTITIONED BY HASH (docId) INTO 8 WITH CARDINALITY (tag, 10), CARDINALITY (docId, tag, 99)"
+        f"{TAGS} PARTITIONED BY HASH (docId) INTO 8 "
+        "WITH CARDINALITY (tag, 10), CARDINALITY (docId, tag, 99), CARDINALITY (TOKENS(tag), 3)"
     )

@@ -21,7 +21,7 @@ SELECT = "SELECT shop, COUNT(*) AS n FROM orders GROUP BY shop"
 
 def test_programs_print_what_the_page_says(tmp_path: Path) -> None:
     blocks = fences(PAGE.read_text(encoding="utf-8"))
-    assert len(blocks) == 16
+    assert len(blocks) == 18
     # Each goes on with the database of the one before.
     for program, output in zip(blocks[::2], blocks[1::2], strict=True):
         done = subprocess.run(

@@ -12,10 +12,10 @@ from tests import oracle
 from tests.execute.driving import canonical
 from viewkeeper.model.types import BIGINT, BOOLEAN, DATE, DOUBLE, INT, STRING, TIMESTAMP, decimal
 from viewkeeper.plan.aggregate import AggregateCall, AggregateKind
+from viewkeeper.plan.casts import keeps_all
 from viewkeeper.plan.expr import Call, Cast, Expr, Input, Literal
 from viewkeeper.plan.join import InnerJoin, PartnerJoin, PartnerKind, UnionAll, starts_of
 from viewkeeper.plan.relation import Aggregate, Distinct, Expand, Field, Filter, Project, Relation, Scan
-from viewkeeper.read.facts import keeps_all
 from viewkeeper.read.fixedkeys import leaves_of
 
 BITS = st.sampled_from([0, 1, None])

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 import viewkeeper as vk
@@ -75,11 +75,7 @@ def selects(draw: st.DrawFn) -> str:
 @settings(max_examples=400)
 @given(text=selects())
 def test_a_join_is_what_the_oracle_says_over_whole_tables(db: vk.Database, text: str) -> None:
-    try:
-        answer = db.query(text)
-    except vk.Unsupported:
-        # Where it takes more than one step to see that rows of another key do not matter.
-        assume(False)
+    answer = db.query(text, allow_scan=True)
     catalog = store_of(db).catalog()
     statement = bind_query(parse_query(text, {}), catalog, {})
     assert isinstance(statement, JoinSelect)
@@ -90,7 +86,9 @@ def test_a_join_is_what_the_oracle_says_over_whole_tables(db: vk.Database, text:
 
     found = [_cells(row, statement.columns) for row in answer]
     assert canonical(found) == canonical(oracle.evaluate(statement.plan, whole))
-    assert answer.meta.operations == 1
+    # All rows are read where it takes more than one step to see that those of another key do not matter.
+    assert (answer.meta.path, answer.meta.operations) in (("view", 1), ("scan", 0))
+    event(answer.meta.path)
 
 
 def _cells(row: dict[str, Any], columns: tuple[Column, ...]) -> tuple[Any, ...]:

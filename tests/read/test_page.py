@@ -15,7 +15,7 @@ PAGE = ROOT / "docs" / "views.md"
 
 
 def test_programs_print_what_the_page_says(tmp_path: Path) -> None:
-    blocks = fences(PAGE.read_text(encoding="utf-8"))
+    *blocks, statements = fences(PAGE.read_text(encoding="utf-8"))
     assert len(blocks) == 12
     # Each goes on with the database of the one before.
     for program, output in zip(blocks[::2], blocks[1::2], strict=True):
@@ -23,6 +23,9 @@ def test_programs_print_what_the_page_says(tmp_path: Path) -> None:
             [sys.executable, "-W", "error", "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False
         )
         assert (done.returncode, done.stderr, done.stdout) == (0, "", output)
+    with vk.open(tmp_path / "shop") as db:
+        db.execute(statements)
+        assert {status.level for status in db.status() if status.view == "dear_shops"} == {"SI-3"}
 
 
 def test_every_field_and_state_of_a_status_is_told() -> None:

@@ -132,9 +132,9 @@ def test_a_query_finds_what_its_condition_says(
         expected.reverse()
     tail = "" if limit is None else f" LIMIT {limit}"
     sql = f"SELECT shop, cost FROM V{number} WHERE {text} ORDER BY {order}{tail}"
-    assert values(pairs.query(sql)) == expected[:limit]
+    assert values(pairs.query(sql, allow_scan=True)) == expected[:limit]
     assert values(pairs.execute(sql)) == expected[:limit]
-    assert values(pairs.snapshot().query(sql)) == expected[:limit]
+    assert values(pairs.snapshot().query(sql, allow_scan=True)) == expected[:limit]
 
 
 @pytest.mark.parametrize("number", range(4))
@@ -146,7 +146,7 @@ def test_ranges_of_the_first_column_leave_out_null(pairs: vk.Database, number: i
         ("shop IS NOT NULL", lambda shop: shop is not None),
         ("shop >= 'a' AND shop <= 'a'", lambda shop: shop == "a"),
     ]:
-        found = values(pairs.query(f"SELECT shop, cost FROM V{number} WHERE {text}"))
+        found = values(pairs.query(f"SELECT shop, cost FROM V{number} WHERE {text}", allow_scan=True))
         assert found == [row for row in rows if holds(row[0])]
 
 
@@ -161,9 +161,10 @@ def test_meta_tells_of_a_view_and_where_it_stood(pairs: vk.Database) -> None:
     assert rows.meta.position == pairs.head()
     rows.all()
     assert rows.meta.rows == 3
-    found = pairs.query("SELECT * FROM V0 WHERE shop IN ('a', 'b')")
-    assert len(found.all()) == 8
-    assert (found.meta.path, found.meta.operations, found.meta.rows) == ("view", 2, 8)
+    text = "SELECT * FROM V0 WHERE shop IN ('a', 'b')"
+    for found, path in ((pairs.query(f"{text} LIMIT 9"), "view"), (pairs.query(text, allow_scan=True), "scan")):
+        assert len(found.all()) == 8
+        assert (found.meta.path, found.meta.operations, found.meta.rows) == (path, 2, 8)
 
 
 @pytest.fixture

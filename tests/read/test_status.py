@@ -37,7 +37,7 @@ def test_the_fields_that_others_rely_on_come_first() -> None:
 def test_lag_is_counted_in_changes_and_from_the_first_one_that_is_missing(db: vk.Database) -> None:
     db.execute(f"CREATE {SUMS}")
     status = only(db)
-    assert (status.state, status.mode, status.level) == ("live", "DEFERRED", "-")
+    assert (status.state, status.mode, status.level) == ("live", "DEFERRED", "SI-2")
     assert (status.watermark, status.lag_changes, status.lag_ms) == (db.head(), 0, 0.0)
     begun = time.time()
     put_orders(db, (1, "a", 5), (2, "a", 6), (3, "b", 7))

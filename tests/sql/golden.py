@@ -3,7 +3,8 @@
     case  := text "\\n=> " code "\\n" error "\\n"
     file  := case ("\\n====\\n" case)*
 
-`python -m tests.sql.golden` writes the errors anew; read the difference before you keep it.
+Those of golden/queries.txt are queries whose parameters have no values yet. `python -m tests.sql.golden` writes the
+errors anew; read the difference before you keep it.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from typing import Any
 
 from tests.sql.tables import catalog
 from viewkeeper.errors import ViewkeeperError
+from viewkeeper.sql.bind import query_of
+from viewkeeper.sql.parse import parse
 
 FOLDER = Path(__file__).parent / "golden"
 _BETWEEN = "\n====\n"
@@ -29,10 +32,18 @@ def cases(file: Path) -> list[tuple[str, str]]:
     return [(text, expected) for text, _, expected in pairs]
 
 
-def error_of(text: str) -> str:
-    """The code and the error of a text over the tables of tables.py; every parameter is 1."""
+QUERIES = "queries"
+"""The file of SELECTs that are bound with their parameters open."""
+
+
+def error_of(text: str, kind: str = "") -> str:
+    """The code and the error of a text over the tables of tables.py; every parameter is 1, in queries it is open."""
     try:
-        catalog().run(text, _params(text))
+        if kind == QUERIES:
+            (parsed,) = parse(text)
+            query_of(parsed, catalog().find)
+        else:
+            catalog().run(text, _params(text))
     except ViewkeeperError as error:
         return f"{error.code}\n{error}"
     return "accepted"
@@ -44,5 +55,5 @@ def _params(text: str) -> Any:
 
 if __name__ == "__main__":
     for file in files():
-        written = (f"{text}{_GIVES}{error_of(text)}\n" for text, _ in cases(file))
+        written = (f"{text}{_GIVES}{error_of(text, file.stem)}\n" for text, _ in cases(file))
         file.write_text(_BETWEEN.join(written), encoding="utf-8")

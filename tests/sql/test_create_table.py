@@ -124,6 +124,24 @@ def test_the_clauses_behind_the_columns_come_in_either_order() -> None:
     assert one.cardinalities == (Cardinality(columns=("c",), limit=10), Cardinality(columns=("b", "c"), limit=100))
 
 
+def test_a_limit_may_be_on_the_words_of_any_text() -> None:
+    columns = "CREATE TABLE t (a INT PRIMARY KEY, tokens STRING, Title STRING)"
+    table = _table(
+        f"{columns} WITH CARDINALITY (tokens(TITLE), 10), CARDINALITY (a, 5), CARDINALITY (TOKENS(tokens), 2)"
+    )
+    assert table.cardinalities == (
+        Cardinality(columns=("Title",), limit=10, words=True),
+        Cardinality(columns=("a",), limit=5),
+        Cardinality(columns=("tokens",), limit=2, words=True),
+    )
+    assert _table(str(table)) == table
+
+
+def test_a_key_column_may_be_called_tokens() -> None:
+    table = _table("CREATE TABLE t (tokens INT PRIMARY KEY) WITH CARDINALITY (tokens, 5)")
+    assert table.cardinalities == (Cardinality(columns=("tokens",), limit=5),)
+
+
 def test_split_at_gives_the_encoded_keys_at_which_partitions_begin() -> None:
     table = _table(
         "CREATE TABLE t (a INT, b STRING, c INT, PRIMARY KEY (a, b, c)) "

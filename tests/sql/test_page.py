@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
 
-from tests.sql.tables import Catalog
+import viewkeeper as vk
 from viewkeeper.errors import Unsupported
 from viewkeeper.plan.functions import FUNCTIONS
 from viewkeeper.sql.dialect import StatementParser
@@ -24,24 +26,31 @@ REFUSED = re.findall(r"^\| `(.+?)` \| .+ \|$", PAGE.partition("## What is refuse
 TEXTS_IN_PYTHON = re.findall(r'db\.\w+\("(.+?)"', PAGE)
 
 
+def _section(heading: str) -> str:
+    return re.split(r"^##+ ", PAGE.partition(heading + "\n")[2], maxsplit=1, flags=re.MULTILINE)[0]
+
+
 @pytest.fixture(scope="module")
-def tables() -> Catalog:
-    """The tables of the page, after all of its examples."""
-    return Catalog(*EXAMPLES)
+def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[vk.Database]:
+    """A database with the tables and views of the page, after all of its examples."""
+    with vk.open(tmp_path_factory.mktemp("page") / "db", durability="os") as db:
+        for example in EXAMPLES:
+            db.execute(example)
+        yield db
 
 
-def test_every_statement_has_an_example(tables: Catalog) -> None:
+def test_every_statement_has_an_example(shop: vk.Database) -> None:
     begun = {tuple(one.text.upper().split()[:3]) for example in EXAMPLES for one in parse(example)}
     for words in StatementParser.READERS:
         assert any(first[: len(words)] == words for first in begun), words
 
 
 @pytest.mark.parametrize("text", TEXTS_IN_PYTHON)
-def test_an_example_in_python_is_sql_that_is_accepted(tables: Catalog, text: str) -> None:
+def test_an_example_in_python_is_sql_that_is_accepted(shop: vk.Database, text: str) -> None:
     values = {"id": 3, "ids": [1, 2, 3], "n": 2}
     (parsed,) = parse(text)
-    params = {name: values[name] for name in parsed.names} if parsed.names else [3, "it's", 9.99]
-    tables.run(text, params)
+    params = {name: values[name] for name in parsed.names} if parsed.names else [3, "it's", Decimal("9.99")]
+    shop.execute(text, params)
 
 
 def _params(text: str) -> dict[str, int] | None:
@@ -49,9 +58,43 @@ def _params(text: str) -> dict[str, int] | None:
 
 
 @pytest.mark.parametrize("text", REFUSED)
-def test_what_the_page_says_is_refused_is_refused(tables: Catalog, text: str) -> None:
+def test_what_the_page_says_is_refused_is_refused(shop: vk.Database, text: str) -> None:
     with pytest.raises(Unsupported):
-        tables.run(text, _params(text))
+        shop.execute(text, _params(text))
+
+
+UNBOUNDED, MEANINGLESS = (
+    re.findall(r"^\| `(.+?)` \| .+ \|$", part, re.MULTILINE)
+    for part in _section("### Of queries").split("What has no meaning")
+)
+
+
+@pytest.mark.parametrize("text", UNBOUNDED)
+def test_a_query_that_is_refused_for_its_work_runs_where_that_is_allowed(shop: vk.Database, text: str) -> None:
+    with pytest.raises(vk.Unbounded):
+        shop.query(text)
+    assert shop.query(text, allow_scan=True).meta.path == "scan"
+
+
+@pytest.mark.parametrize("text", MEANINGLESS)
+def test_a_query_that_is_refused_for_its_meaning_is_refused_everywhere(shop: vk.Database, text: str) -> None:
+    with pytest.raises(Unsupported) as told:
+        shop.query(text, allow_scan=True)
+    assert not isinstance(told.value, vk.Unbounded)
+
+
+def test_the_queries_of_the_page_have_the_bounds_that_it_says(shop: vk.Database) -> None:
+    first, as_stored = re.findall(r"^```sql\n(.*?)^```$", _whole("## SELECT"), re.MULTILINE | re.DOTALL)
+    looked_up, side_by_side = re.findall(
+        r"^```sql\n(.*?)^```$", _whole("## SELECT of several tables"), re.MULTILINE | re.DOTALL
+    )
+    bounded, *others = [one.text for one in parse(side_by_side) if one.text.startswith("SELECT")]
+    for text in [one.text for one in (*parse(first), *parse(looked_up))] + [bounded]:
+        shop.query(text).all()
+    for text in (*others, as_stored):
+        with pytest.raises(vk.Unbounded):
+            shop.query(text)
+        shop.query(text, allow_scan=True).all()
 
 
 REASONS = re.findall(r"^\| `(.+?)` \| (.+?) \| .+ \|$", PAGE.partition("### Of views")[2], re.MULTILINE)
@@ -64,9 +107,9 @@ def test_every_refused_construct_of_views_has_its_reason() -> None:
 
 
 @pytest.mark.parametrize(("text", "reason"), REASONS)
-def test_the_reason_on_the_page_is_the_one_that_the_error_gives(tables: Catalog, text: str, reason: str) -> None:
+def test_the_reason_on_the_page_is_the_one_that_the_error_gives(shop: vk.Database, text: str, reason: str) -> None:
     with pytest.raises(Unsupported) as told:
-        tables.run(text, _params(text))
+        shop.execute(text, _params(text))
     # Of a statement that is none of ours the error lists ours.
     assert told.value.detail == reason or told.value.detail.startswith("The statements are ")
 
@@ -77,8 +120,9 @@ def test_the_page_lists_every_type_name() -> None:
     assert named == {*SIMPLE, *DECIMAL}
 
 
-def _section(heading: str) -> str:
-    return re.split(r"^##+ ", PAGE.partition(heading + "\n")[2], maxsplit=1, flags=re.MULTILINE)[0]
+def _whole(heading: str) -> str:
+    """A section with those below it."""
+    return re.split(r"^## ", PAGE.partition(heading + "\n")[2], maxsplit=1, flags=re.MULTILINE)[0]
 
 
 def _words(text: str) -> set[str]:

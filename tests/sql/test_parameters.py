@@ -84,6 +84,26 @@ def test_in_without_parentheses_takes_a_list_only(value: Any) -> None:
         where("a IN :x", {"x": value})
 
 
+@pytest.mark.parametrize("text", ["SELECT * FROM k WHERE a IN :p MAX 2", "DELETE FROM k WHERE a IN :p MAX 2"])
+def test_a_list_is_at_most_as_long_as_it_is_declared(text: str) -> None:
+    assert catalog().one(text, {"p": [5, 6]}).where == points((5,), (6,))
+    with pytest.raises(BadParameter, match="parameter :p of IN has 3 values, more than 2"):
+        catalog().one(text, {"p": [5, 6, 7]})
+
+
+def test_a_list_of_a_query_with_joins_is_at_most_as_long_as_it_is_declared() -> None:
+    text = "SELECT Name FROM Items JOIN Tags ON ItemID = docId WHERE ItemID IN :p MAX 2"
+    catalog().one(text, {"p": [5, 6]})
+    with pytest.raises(BadParameter, match="parameter :p of IN has 3 values, more than 2"):
+        catalog().one(text, {"p": [5, 6, 7]})
+
+
+def test_a_limit_is_at_most_what_it_is_declared() -> None:
+    assert catalog().one("SELECT * FROM k LIMIT ? MAX 5", [5]).limit == 5
+    with pytest.raises(BadParameter, match="parameter number 1 of LIMIT is 6, more than 5"):
+        catalog().one("SELECT * FROM k LIMIT ? MAX 5", [6])
+
+
 def test_a_text_in_in_is_one_value() -> None:
     assert where("a = 1 AND b IN (:x)", {"x": "abc"}) == points((1, "abc"))
 

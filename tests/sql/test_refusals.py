@@ -10,17 +10,19 @@ from viewkeeper.sql.bind import bind
 from viewkeeper.sql.parse import parse
 from viewkeeper.sql.refused_statements import INSTEAD, OBJECTS
 
-CASES = [pytest.param(text, error, id=f"{file.stem}:{text}") for file in files() for text, error in cases(file)]
-UNSUPPORTED = [case for case in CASES if str(case.values[1]).startswith("sql.unsupported")]
+CASES = [
+    pytest.param(text, file.stem, error, id=f"{file.stem}:{text}") for file in files() for text, error in cases(file)
+]
+UNSUPPORTED = [case for case in CASES if str(case.values[2]).startswith("sql.unsupported")]
 
 
-@pytest.mark.parametrize(("text", "error"), CASES)
-def test_a_refused_text_gives_its_error_word_for_word(text: str, error: str) -> None:
-    assert error_of(text) == error
+@pytest.mark.parametrize(("text", "kind", "error"), CASES)
+def test_a_refused_text_gives_its_error_word_for_word(text: str, kind: str, error: str) -> None:
+    assert error_of(text, kind) == error
 
 
-@pytest.mark.parametrize(("text", "error"), UNSUPPORTED)
-def test_what_is_not_supported_has_a_place_a_reason_and_an_alternative(text: str, error: str) -> None:
+@pytest.mark.parametrize(("text", "kind", "error"), UNSUPPORTED)
+def test_what_is_not_supported_has_a_place_a_reason_and_an_alternative(text: str, kind: str, error: str) -> None:
     _, message, detail, hint = error.split("\n")
     assert message[0] not in "\"'"
     assert ", at line " in message

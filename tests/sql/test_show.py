@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from viewkeeper.model.types import BIGINT, BINARY, BOOLEAN, DATE, DOUBLE, INT, STRING, TIMESTAMP, decimal
-from viewkeeper.plan.expr import Call, Expr, Input, Literal
+from viewkeeper.plan.expr import Call, Expr, Input, Literal, Parameter
 from viewkeeper.plan.relation import Aggregate, Field, Project, Scan
 from viewkeeper.plan.show import show, show_expr
 
@@ -29,6 +29,19 @@ SCAN = Scan(1, "t", (0, 1), (Field("a", INT), Field("a", STRING)))
 )
 def test_constants_of_different_types_are_told_apart(literal: Expr, shown: str) -> None:
     assert show_expr(literal, ()) == shown
+
+
+@pytest.mark.parametrize(
+    ("parameter", "shown"),
+    [
+        (Parameter("id", INT), ":id"),
+        (Parameter(0, INT), "?1"),
+        (Parameter("ids", INT, 3), ":ids[3]"),
+        (Parameter(1, INT, -1), "?2[…]"),
+    ],
+)
+def test_parameters_are_shown_as_they_are_written(parameter: Parameter, shown: str) -> None:
+    assert show_expr(parameter, ()) == shown
 
 
 def test_columns_of_one_name_are_told_apart_by_place() -> None:

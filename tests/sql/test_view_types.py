@@ -232,6 +232,7 @@ def test_no_conversion_is_to_the_type_that_is_there(text: str) -> None:
 def test_every_function_of_the_list_can_be_called() -> None:
     reached = {name for name, _ in OPERATORS.values()} | set(NAMES.values()) | set(PARTS.values())
     reached |= {"and", "or", "not", "in", "is_null", "negate", "epoch+", "epoch-", "epoch%"}
+    reached |= {"has_word", "has_word_like"}
     assert reached == set(FUNCTIONS)
     assert not FORMS & NAMES.keys()
 

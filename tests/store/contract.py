@@ -13,7 +13,7 @@ own; the tests speak to the store through `viewkeeper.store.interface` and, for 
 """
 
 from tests.store.contract_as_of import TestAsOf, TestPositionsThatCannotBeRead
-from tests.store.contract_cardinality import TestCardinality
+from tests.store.contract_cardinality import TestCardinality, TestWords
 from tests.store.contract_catalog import TestSeveralHandles, TestSeveralProcesses
 from tests.store.contract_conflicts import TestConflicts
 from tests.store.contract_group_commit import TestGroupCommit
@@ -53,4 +53,5 @@ __all__ = [
     "TestTables",
     "TestTransactions",
     "TestTruncation",
+    "TestWords",
 ]

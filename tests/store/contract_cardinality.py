@@ -35,6 +35,75 @@ GRID = table(
     ),
 )
 
+TITLES = table(
+    "Titles",
+    ("id",),
+    column("id", BIGINT),
+    column("title", STRING),
+    column("price", INT),
+    cardinalities=(Cardinality(columns=("title",), limit=LIMIT, words=True),),
+)
+
+
+class TestWords:
+    @pytest.fixture
+    def titles(self, store: Store) -> Store:
+        store.create_table(TITLES)
+        put(store, "Titles", id=1, title="The Cat and the cat", price=1)
+        return store
+
+    def test_error_names_column_row_and_limit(self, titles: Store) -> None:
+        with pytest.raises(CardinalityExceeded) as raised:
+            put(titles, "Titles", id=2, title="one two_three four")
+        assert raised.value.message == 'column "title" of table "Titles" would hold 4 words for id=2, more than 3'
+        assert raised.value.detail == "It was created with CARDINALITY (TOKENS(title), 3)."
+        assert raised.value.hint
+
+    def test_a_text_of_too_many_words_is_refused_by_every_write(self, titles: Store) -> None:
+        codec = codec_of(titles, "Titles")
+        head = titles.head()
+        tx = titles.transaction()
+        tx.put(codec, encoded(codec, 1), {0: 1, 1: "a b c d"})
+        data = pa.record_batch({"id": [2, 3], "title": ["x", "a b c d"]})
+        changed = pa.record_batch({"id": [1], "title": ["a b c d"]})
+        writes: list[Callable[[], object]] = [
+            lambda: put(titles, "Titles", id=2, title="a b c d"),
+            lambda: put(titles, "Titles", id=1, title="a b c d"),
+            lambda: put(titles, "Titles", id=1, title="a b c d", price=1),
+            lambda: insert(titles, "Titles", id=2, title="a b c d", price=1),
+            lambda: fill(titles, "Titles", [{"id": 2, "title": "x"}, {"id": 3, "title": "a b c d"}]),
+            tx.commit,
+            lambda: titles.load(codec, data),
+            lambda: titles.load(codec, changed),
+            lambda: titles.load(codec, data, rehearse=True),
+        ]
+        for write in writes:
+            with pytest.raises(CardinalityExceeded):
+                write()
+        assert titles.head() == head
+        assert rows(titles, "Titles") == [(1, "The Cat and the cat", 1)]
+
+    def test_words_are_counted_once_each_whatever_their_case(self, titles: Store) -> None:
+        for number, title in enumerate(["a A a, a! b B c", "", None, "!!! ... ???", "x" * 9_000, "ÉCOLE école a b"]):
+            put(titles, "Titles", id=number, title=title)
+        assert len(rows(titles, "Titles")) == 6
+
+    def test_other_columns_and_other_rows_may_be_written_at_the_limit(self, titles: Store) -> None:
+        put(titles, "Titles", id=1, price=2)
+        put(titles, "Titles", id=2, title="a b c")
+        delete(titles, "Titles", 1)
+        assert rows(titles, "Titles") == [(2, "a b c", None)]
+
+    def test_it_stands_beside_limits_of_the_key(self, store: Store) -> None:
+        limits = (Cardinality(columns=("b",), limit=1, words=True), Cardinality(columns=("b",), limit=2))
+        store.create_table(table("Both", ("a", "b"), column("a", INT), column("b", STRING), cardinalities=limits))
+        put(store, "Both", a=1, b="x")
+        put(store, "Both", a=1, b="y")
+        with pytest.raises(CardinalityExceeded, match="3 values of b for a=1"):
+            put(store, "Both", a=1, b="z")
+        with pytest.raises(CardinalityExceeded, match="2 words for a=2, b='x y'"):
+            put(store, "Both", a=2, b="x y")
+
 
 class TestCardinality:
     @pytest.fixture

@@ -52,6 +52,10 @@ def make_many(store: Store) -> None:
         put(store, f"t{number}", id=f"{number}")
 
 
+def set_option(store: Store) -> None:
+    store.set_option("scale_independence", "strict")
+
+
 def set_cap(store: Store) -> None:
     store.configure(statement_rows=17)
 
@@ -183,6 +187,14 @@ class DefinitionsBind:
         act(set_cap)
         assert items.configure().statement_rows == 17
         assert items.catalog().settings.statement_rows == 17
+
+    def test_options_bind(self, items: Store, act: Callable[..., None]) -> None:
+        assert items.catalog().options == {}
+        act(set_option)
+        assert items.catalog().options == {"scale_independence": "strict"}
+        items.set_option("other", "x")
+        items.set_option("scale_independence", "warn")
+        assert items.catalog().options == {"scale_independence": "warn", "other": "x"}
 
     def test_rows_go_both_ways(self, items: Store, act: Callable[..., None]) -> None:
         before = items.head()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 from pathlib import Path
 
+import msgspec
 import pyarrow as pa
 import pytest
 
@@ -12,7 +13,7 @@ from tests.store.shapes import ITEMS, delete, fill, put
 from viewkeeper.errors import StoreDamaged
 from viewkeeper.model.arrow import table_schema
 from viewkeeper.model.rowcodec import RowCodec
-from viewkeeper.model.schema import Table
+from viewkeeper.model.schema import Cardinality, Table
 from viewkeeper.store.blocks import RawChange, decode_block, encode_block, encode_section
 from viewkeeper.store.keyspace import slot_database, stored_key
 from viewkeeper.store.registry import close_store, open_store
@@ -111,3 +112,10 @@ def test_stored_keys_are_whole_up_to_494_bytes_and_digested_from_495() -> None:
 
 def test_name_of_a_slot() -> None:
     assert slot_database(26) == b"t0000001a"
+
+
+def test_a_table_of_an_older_catalog_has_limits_without_words() -> None:
+    written = msgspec.msgpack.encode({"columns": ["title"], "limit": 3})
+    assert msgspec.msgpack.decode(written, type=Cardinality) == Cardinality(columns=("title",), limit=3, words=False)
+    limit = Cardinality(columns=("title",), limit=3, words=True)
+    assert msgspec.msgpack.decode(msgspec.msgpack.encode(limit), type=Cardinality) == limit

@@ -133,7 +133,8 @@ def test_errors_of_other_statements_name_the_kind(db: vk.Database, kind: str) ->
             db.execute(text)
         return str(refused.value)
 
-    assert message('SELECT nothing FROM "my j"', UnknownColumn).startswith(f'column "nothing" is not in {kind} "my j"')
+    unknown = message('SELECT nothing FROM "my j"', UnknownColumn)
+    assert unknown.startswith('column "nothing" is not in "my j", at line 1, column 8\n  detail: The columns are ')
     assert message('CREATE TABLE "my j" (id BIGINT PRIMARY KEY)', TableExists).startswith(f"there is {A[kind]} with")
     assert message('DROP TABLE "my j"', UnknownTable).startswith(f'"my j" is {A[kind]}, not a table')
     over = {

@@ -23,6 +23,7 @@ from viewkeeper.views.batch import Timing, batch_by_rows
 from viewkeeper.views.bound import bound_views
 from viewkeeper.views.settle import settle_views
 from viewkeeper.write import views as statements
+from viewkeeper.write.statements import Outcome
 
 LOW = "VIEW Low AS SELECT id, g, n FROM T WHERE n > 1"
 OTHER_LOW = "VIEW Low AS SELECT id, g, n FROM T WHERE n > 2"
@@ -149,6 +150,18 @@ class TestSwap:
         assert pending(store) == set()
         check(db, at_head=False)
 
+    def test_a_view_over_what_is_about_to_take_a_place_is_analysed_as_any_other(self, db: vk.Database) -> None:
+        store = store_of(db)
+        db.execute(f"CREATE OR REPLACE {OTHER_LOW}")
+        db.execute("CREATE VIEW Fresh AS SELECT g, COUNT(*) AS c FROM Low GROUP BY g")
+        assert [status.level for status in db.status() if status.view == "Fresh"] == ["SI-2"]
+        text = "SELECT c FROM Fresh WHERE g = :g"
+        with pytest.raises(vk.ViewNotReady, match="Fresh"):
+            db.query(text, g="a")
+        finish(maintainer(store))
+        for row in db.scan("Fresh").all():
+            assert db.query(text, g=row["g"]).all() == [{"c": row["c"]}]
+
     def test_no_writer_waits_for_a_swap_that_is_not_due(self, db: vk.Database, monkeypatch: pytest.MonkeyPatch) -> None:
         """It would wait for an apply, with the lock that writers of tables need."""
         store = store_of(db)
@@ -250,6 +263,14 @@ class TestRefused:
             db.execute("CREATE OR REPLACE VIEW Low AS SELECT c AS id, c AS g, c AS n FROM Middle")
         with pytest.raises(BadDefinition, match="Low"):
             db.execute("CREATE OR REPLACE VIEW Low AS SELECT id, g, n FROM Low")
+        with pytest.raises(BadDefinition, match="Low"):
+            db.explain("CREATE OR REPLACE VIEW Low AS SELECT c AS id, c AS g, c AS n FROM Middle")
+
+    def test_if_not_exists_is_not_refused_for_what_it_does_not_make(self, db: vk.Database) -> None:
+        db.execute("SET scale_independence = strict")
+        made = db.execute("CREATE VIEW IF NOT EXISTS Low AS SELECT a.id FROM T a JOIN T b ON a.g = b.g")
+        assert isinstance(made, Outcome)
+        assert made.warnings == ()
 
     def test_so_is_one_that_would_through_a_replacement(self, db: vk.Database) -> None:
         db.execute(f"CREATE OR REPLACE {OTHER_LOW}")

@@ -148,11 +148,13 @@ def test_a_lookup_of_any_number_of_rows_is_warned_of(db: vk.Database) -> None:
         "SELECT Sales.id, city FROM Sales JOIN Shops ON Sales.shop = Shops.shop"
     )
     assert isinstance(made, Outcome)
-    (warning,) = made.warnings
+    warning, about_scale = made.warnings
     assert warning == (
         'view "Located" is SYNC, and a write may have to look up any number of rows of Sales by shop; '
         "it is as slow as these are many"
     )
+    assert about_scale.startswith("its cost grows with the data:")
+    assert 'One changed row of "Shops" may match any number of rows of "Sales" by shop.' in about_scale
     db.execute("CREATE TABLE Tags (doc BIGINT, tag STRING, PRIMARY KEY (doc, tag)) WITH CARDINALITY (tag, 10)")
     made = db.execute(
         "CREATE MATERIALIZED VIEW Pairs MAINTAIN SYNC AS "

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from viewkeeper.cli import changes, demo, explain, load, maintain, query, repair, sql, status, verify
+from viewkeeper.cli import advise, changes, demo, explain, load, maintain, query, repair, sql, status, verify
 from viewkeeper.cli.failing import Failing, reported
 
 app = typer.Typer(
@@ -48,6 +48,7 @@ for _command in (
     load.load,
     query.query,
     explain.explain,
+    advise.advise,
     changes.changes,
     maintain.maintain,
     status.status,

@@ -99,9 +99,9 @@ def _reads(stage: Stage, db: vk.Database) -> None:
     one = microseconds(lambda: db.get("Items", next(keys)), 2000)
     ranges = iter([draw.randrange(1, ITEMS - 100) for _ in range(500)])
     many = microseconds(lambda: db.scan("Items", lower=next(ranges), limit=20).all(), 500)
-    select = "SELECT ItemID, Name, Price FROM Items WHERE ItemID >= :a AND ItemID < :b"
+    select = "SELECT ItemID, Name, Price FROM Items WHERE ItemID >= :a LIMIT 3"
     stage.code(select)
-    stage.rows(db.query(select, a=42, b=45).all())
+    stage.rows(db.query(select, a=42).all())
     stage.say(f"   get: {one:.1f} µs, scan of 20 rows: {many:.1f} µs (medians, on this machine, just now)")
 
 

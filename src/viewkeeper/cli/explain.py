@@ -1,22 +1,61 @@
-"""`viewkeeper explain`: how a view is maintained."""
+"""`viewkeeper explain`: whether a query stays fast, or how a view is maintained."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import asdict
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from viewkeeper.cli.opening import DatabasePath, open_existing
 
+if TYPE_CHECKING:
+    from viewkeeper.database import Database
+
+Slo = Annotated[
+    str | None,
+    typer.Option("--slo", metavar="TIME", help="How long an execution may take, such as 10ms.", show_default=False),
+]
+
 
 def explain(
     path: DatabasePath,
-    view: Annotated[str, typer.Argument(help="The view or index.", show_default=False)],
+    what: Annotated[
+        str,
+        typer.Argument(
+            metavar="SQL|VIEW", help="A SELECT, a CREATE of a view, or the name of a view.", show_default=False
+        ),
+    ],
+    slo: Slo = None,
+    name: Annotated[
+        str, typer.Option("--name", metavar="NAME", help="What views that it needs are called after.")
+    ] = "",
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Show how a view is maintained: its plan, the join indexes that it keeps, and how changed rows find partners."""
+    """Show whether a query stays fast as the data grows: its level, bounds, plan, and what it needs.
+
+    Of a view or index that is there, show how it is maintained. With --slo the exit code is 1 if it is predicted to
+    take longer.
+    """
     with open_existing(path, read_only=True) as db:
-        found = db.explain_view(view)
-        typer.echo(json.dumps(asdict(found), ensure_ascii=False) if as_json else str(found))
+        if _is_name(db, what):
+            if slo is not None or name:
+                raise typer.BadParameter("--slo and --name are for a query, not for a view")
+            view = db.explain_view(what)
+            typer.echo(json.dumps(asdict(view), ensure_ascii=False) if as_json else str(view))
+            return
+        verdict = db.explain(what, slo=slo, name=name)
+    if as_json:
+        from viewkeeper.analysis.report import as_json as verdict_json
+
+        typer.echo(json.dumps(verdict_json(verdict), ensure_ascii=False))
+    else:
+        typer.echo(str(verdict))
+    if verdict.meets_slo is False:
+        raise typer.Exit(1)
+
+
+def _is_name(db: Database, what: str) -> bool:
+    """Whether it names a view; a statement has several words."""
+    return len(what.split()) < 2 or any(view.name.lower() == what.lower() for view in db.views())

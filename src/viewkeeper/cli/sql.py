@@ -47,7 +47,7 @@ def sql(
         with open_or_make(path) as db:
             Prompt(db, format, params).run()
         return
-    script = command if command is not None else _text(file)
+    script = command if command is not None else text_of(file)
     statements = split_all(script)
     unused = sorted(set(params).difference(*(statement.names for statement in statements)))
     if unused:
@@ -56,7 +56,8 @@ def sql(
         _run_script(db, statements, params, format)
 
 
-def _text(file: str | None) -> str:
+def text_of(file: str | None) -> str:
+    """The text of a file; None and - are standard input."""
     name = "standard input" if file in (None, "-") else f'"{file}"'
     try:
         data = sys.stdin.buffer.read() if file is None or file == "-" else Path(file).read_bytes()

@@ -53,6 +53,7 @@ def _as_json(info: DatabaseInfo, views: list[ViewStatus]) -> dict[str, Any]:
                 "columns": table.columns,
                 "key": list(table.key),
                 "partitions": table.partitions,
+                "change": None if table.change is None else dict(zip(("reads", "writes"), table.change, strict=True)),
             }
             for table in info.tables
         ],
@@ -88,6 +89,7 @@ def _print(info: DatabaseInfo, views: list[ViewStatus]) -> None:
             "columns": table.columns,
             "key": ", ".join(table.key),
             "partitions": table.partitions,
+            "a change costs": _cost(table.change),
         }
         for table in info.tables
     ]
@@ -99,11 +101,17 @@ def _print(info: DatabaseInfo, views: list[ViewStatus]) -> None:
         _print_views(out, views)
 
 
+def _cost(change: tuple[int, int] | None) -> str:
+    """What one changed row costs at most over all indexes and views."""
+    return "unbounded" if change is None else f"{change[0]:,} reads, {change[1]:,} writes"
+
+
 def _print_views(out: Console, views: list[ViewStatus]) -> None:
     rows = [
         {
             "view": view.view,
             "mode": view.mode,
+            "level": view.level,
             "state": view.state,
             "lag": f"{view.lag_changes:,} changes",
             "for": age(view.lag_ms),
@@ -121,6 +129,8 @@ def _print_views(out: Console, views: list[ViewStatus]) -> None:
             out.print(f"{view.view}: {view.error}")
         if view.batch_joins:
             out.print(f"{view.view}: join indexes met by {view.batch_joins}")
+        if view.batch_rows:
+            out.print(f"{view.view}: the last refresh read {view.batch_rows:,} rows of its input")
         if view.asked_upto is not None:
             out.print(
                 f"{view.view}: asked for up to {view.asked_upto} by {view.asked_by}, priority {view.asked_priority}"

@@ -34,13 +34,18 @@ class Column:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cardinality:
-    """At most `limit` combinations of `columns` for any value of the other key columns."""
+    """At most `limit` combinations of `columns` for any value of the other key columns.
+
+    With `words`, at most so many different words in a text of the one column, which need not be of the key.
+    """
 
     columns: tuple[str, ...]
     limit: int
+    words: bool = False
 
     def __str__(self) -> str:
-        return f"CARDINALITY ({', '.join(self.columns)}, {self.limit})"
+        counted = ", ".join(self.columns)
+        return f"CARDINALITY ({f'TOKENS({counted})' if self.words else counted}, {self.limit})"
 
 
 class PartitionKind(StrEnum):
@@ -191,9 +196,22 @@ def _check_key_columns(table: Table, columns: tuple[str, ...], what: str) -> Non
 
 
 def _check_cardinality(table: Table, limit: Cardinality) -> None:
-    _check_key_columns(table, limit.columns, "CARDINALITY")
+    if limit.words:
+        _check_text(table, limit)
+    else:
+        _check_key_columns(table, limit.columns, "CARDINALITY")
     if limit.limit < 1:
         raise BadDefinition(f'CARDINALITY of table "{table.name}" is {limit.limit}, which is below 1')
+
+
+def _check_text(table: Table, limit: Cardinality) -> None:
+    (name,) = limit.columns
+    column = table.column(name)
+    if column.type.kind is not Kind.STRING:
+        raise BadDefinition(
+            f'CARDINALITY counts the words of column "{column.name}" of table "{table.name}", which is {column.type}',
+            hint="Only a STRING has words.",
+        )
 
 
 def _check_partitioning(table: Table, partitioning: Partitioning) -> None:

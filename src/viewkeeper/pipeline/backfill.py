@@ -30,8 +30,8 @@ from viewkeeper.views.fill import (
     begin_fill,
     fill_step,
     from_nothing,
-    leaf_rows,
 )
+from viewkeeper.views.firstrows import leaf_sizes
 
 GROUPED_ROWS = 4_000_000
 """Rows of input that one step of an aggregate takes: what comes back is one row a group."""
@@ -65,7 +65,7 @@ Progress = Callable[[Filled], None]
 
 def uses_spark(store: Store, bound: BoundViews, one: BoundView) -> bool:
     """Whether a fill of a view takes Spark: for a large leaf, or for many rows in all if it is computed whole."""
-    sizes = [leaf_rows(store, bound, leaf.object) for leaf in one.leaves]
+    sizes = leaf_sizes(store, bound, one)
     return one.partition is None and (sum(sizes) if one.is_whole else max(sizes)) > SMALL
 
 
@@ -97,7 +97,7 @@ class Filler:
         began, done = monotonic(), 0
         if one.is_whole and uses_spark(self._store, bound, one):
             with uncollected():
-                self._run_whole(filling, state, total)
+                self._run_whole(filling, state)
             return
         while state.filled is not None:
             mark = filling.mark(state)
@@ -115,18 +115,19 @@ class Filler:
                 state = self._state(group)
             self._progress(Filled(one.view.name, done, total, monotonic() - began))
 
-    def _run_whole(self, filling: Filling, state: GroupState, total: int) -> None:
+    def _run_whole(self, filling: Filling, state: GroupState) -> None:
         """All of a view that can only be computed whole, on Spark. One that was killed has to begin anew."""
         from viewkeeper.pipeline.wholefill import whole_fill
 
         began, one = monotonic(), filling.one
         state = from_nothing(filling, state)
-        pieces = whole_fill(self._spark.session(), self._store, filling.bound, one, state.watermark)
+        pieces = whole_fill(self._spark.session(), self._store, filling.bound, one, state.watermark, filling.read)
         with closing(pieces):
             for number, made in enumerate(pieces, 1):
                 state = self._apply_piece(filling, state, made, b"%d" % number)
         self._apply_piece(filling, state, FirstChanges(EncodedRows([], [], []), 0), None)
-        self._progress(Filled(one.view.name, total, total, monotonic() - began))
+        read = sum(filling.read.get(leaf, size) for leaf, size in enumerate(filling.sizes))
+        self._progress(Filled(one.view.name, read, read, monotonic() - began))
 
     def _apply_piece(self, filling: Filling, state: GroupState, made: FirstChanges, after: bytes | None) -> GroupState:
         state = apply_whole(filling, state, WholeInputs(made=made), after, self._holder)

@@ -139,6 +139,8 @@ class Comparing:
         while state.filled is not None:
             state = fill_step(filling, state)
             done += STEP_ROWS
+            if one.is_whole:
+                total = sum(filling.read.values())
             self._progress("recomputed", total if state.filled is None else min(done, total), total)
 
     def compare(self, one: BoundView, copied: Copy, found: Telling | None = None) -> Compared:

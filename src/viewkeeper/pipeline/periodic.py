@@ -53,7 +53,8 @@ Step = Callable[[str], None]
 class Refreshed:
     """What a refresh did: from which position to which, how many rows it wrote, and where they were computed.
 
-    `moved` is False if nothing that the view reads has come since.
+    `moved` is False if nothing that the view reads has come since. `read`: how many stored rows of its input were read;
+    of a staging view at most as many as its parts have first rows, of anything that is read whole on Spark about.
     """
 
     views: tuple[str, ...]
@@ -64,6 +65,7 @@ class Refreshed:
     changes: int
     engine: str
     seconds: float
+    read: int = 0
 
     @property
     def moved(self) -> bool:
@@ -76,7 +78,7 @@ class Refreshed:
         by = {"rows": "in this process", "spark": "on Spark"}[self.engine]
         return (
             f"{names}: computed anew at {self.position} in {self.seconds:.2f} s, {by}: "
-            f"{self.written:,} rows written, {self.removed:,} removed"
+            f"{self.read:,} rows read, {self.written:,} written, {self.removed:,} removed"
         )
 
 
@@ -118,6 +120,7 @@ def refresh(
         changes=max(0, place - state.watermark),
         engine=done.engine,
         seconds=time.monotonic() - began,
+        read=done.read,
     )
     _note(store, views, made, done.timing)
     return made
@@ -148,6 +151,7 @@ class _Refresh:
     step: Step
     written: int = 0
     removed: int = 0
+    read: int = 0
     engine: str = "rows"
     timing: Timing = field(default_factory=Timing)
     objects: dict[int, ObjectChanges] = field(default_factory=dict)
@@ -162,14 +166,21 @@ class _Refresh:
             scratch_folder(folder) as there,
             scratch_store(store, there) as scratch,
         ):
-            filler = None if spark is None else scratch_filler(spark)
-            comparing = Comparing(store, self.bound, scratch, there, filler)
+            recomputed = 0
+
+            def progress(phase: str, done: int, _: int) -> None:
+                nonlocal recomputed
+                recomputed = done if phase == "recomputed" else recomputed
+
+            filler = None if spark is None else scratch_filler(spark, progress)
+            comparing = Comparing(store, self.bound, scratch, there, filler, progress)
             for one in self.views:
                 if spark is not None and uses_spark(store, self.bound, one):
                     self.engine = "spark"
                 copied = comparing.copy(one)
                 self.timing.lap("copy")
                 comparing.recompute(one, then)
+                self.read += recomputed
                 self.timing.lap("recompute")
                 compared.append(comparing.compare(one, copied, self._found))
                 self.timing.lap("compare")
@@ -216,5 +227,6 @@ def _note(store: EmbeddedStore, views: Iterable[BoundView], made: Refreshed, tim
     noted: dict[str, object] = {"error": "", "failures": 0, "retry_at": 0, "batch_at": time.time_ns() // 1000}
     if made.moved:
         noted |= {"batch_changes": made.changes, "batch_engine": made.engine, "batch_seconds": dict(timing.seconds)}
+        noted |= {"batch_rows": made.read}
     known = store.catalog().views
     store.view_tables.note_all({one.view.id: noted for one in views if one.view.id in known})

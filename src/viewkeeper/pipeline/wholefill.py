@@ -1,6 +1,7 @@
 """Rows of a view that can only be computed whole, computed on Spark.
 
-Tasks encode the rows as the view stores them and hand them over in pieces; each piece is applied by itself.
+Tasks encode the rows as the view stores them and hand them over in pieces; each piece is applied by itself. What they
+read is up to wholeframes.py.
 """
 
 from __future__ import annotations
@@ -16,31 +17,30 @@ from viewkeeper.errors import BatchFailed, ViewkeeperError
 from viewkeeper.execute.encodedrows import EncodedRows, FirstChanges, RowEncoder
 from viewkeeper.model.types import BINARY, Row
 from viewkeeper.pipeline.sparkerrors import told
-from viewkeeper.pipeline.tablesource import SMALL, table_frame, view_frame
 from viewkeeper.store.embedded import EmbeddedStore
 from viewkeeper.views.bound import BoundView, BoundViews
-from viewkeeper.views.fill import input_rows
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from viewkeeper.plan.relation import Scan
-
-ROWS_TOGETHER = 250_000
-"""Rows that a task takes into memory at once, about, where it needs all rows of a group."""
-
 
 def whole_fill(
-    spark: SparkSession, store: EmbeddedStore, bound: BoundViews, one: BoundView, position: int
+    spark: SparkSession,
+    store: EmbeddedStore,
+    bound: BoundViews,
+    one: BoundView,
+    position: int,
+    read: dict[int, int] | None = None,
 ) -> Generator[FirstChanges]:
-    """The rows of a view as of a position, piece by piece; errors come with the first. BatchFailed if Spark fails."""
-    from viewkeeper.execute.spark.relation import Frames
-    from viewkeeper.pipeline.source import tasks_for
+    """The rows of a view as of a position, piece by piece; errors come with the first. BatchFailed if Spark fails.
+
+    `read` is told, by leaf, how many stored rows were read of those of which not all are.
+    """
+    from viewkeeper.pipeline.wholeframes import relation_frames
 
     source = one.program.plan.source
     assert isinstance(source, WholeSource)
-    parts = tasks_for(spark, input_rows(store, bound, one), SMALL, ROWS_TOGETHER)
-    frames = Frames(lambda scan: _leaf(spark, store, bound, scan, position), parts)
+    frames = relation_frames(spark, store, bound, source.relation, position, read)
     try:
         pieces = _encoded(frames.frame(source.relation), one).persist()
         frames.kept.append(pieces)
@@ -61,26 +61,6 @@ def whole_fill(
             # It fails where the JVM has gone.
             with suppress(Exception):
                 kept.unpersist()
-
-
-def _leaf(spark: SparkSession, store: EmbeddedStore, bound: BoundViews, scan: Scan, position: int) -> DataFrame:
-    """The columns of a scan, each row as often as it is there."""
-    from pyspark.sql import functions as sf
-
-    from viewkeeper.execute.spark.intasks import name_of
-    from viewkeeper.pipeline.signed import WEIGHT
-
-    at, repeats = store.position(position), bound.repeats(scan.object)
-    distinct = tuple(dict.fromkeys(scan.columns))
-    if bound.fed_by(scan.object) is None:
-        codec = bound.catalog.codecs[scan.object]
-        frame = table_frame(spark, store, codec, distinct, at, repeats=repeats)
-    else:
-        codec = bound.catalog.view_codecs[scan.object]
-        frame = view_frame(spark, store, codec, distinct, at, repeats=repeats)
-    if repeats:
-        frame = frame.withColumn("again", sf.explode(sf.sequence(sf.lit(1).cast("bigint"), sf.col(WEIGHT))))
-    return frame.select(*(sf.col(f"c{number}").alias(name_of(place)) for place, number in enumerate(scan.columns)))
 
 
 def _encoded(frame: DataFrame, one: BoundView) -> DataFrame:

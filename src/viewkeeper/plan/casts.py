@@ -54,3 +54,15 @@ def _needs(type: Type) -> int:
 def _holds(type: Type) -> int:
     """How many digits before the point always fit."""
     return {Kind.INT: 9, Kind.BIGINT: 18}.get(type.kind, type.precision - type.scale)
+
+
+def keeps_all(source: Type, target: Type) -> bool:
+    """Whether different values of a type stay different when they are converted."""
+    if source == target:
+        return True
+    if target.kind is Kind.DOUBLE:
+        return source.kind is Kind.INT
+    kinds = (Kind.INT, Kind.BIGINT, Kind.DECIMAL)
+    if source.kind not in kinds or target.kind not in kinds:
+        return (source.kind, target.kind) == (Kind.DATE, Kind.TIMESTAMP)
+    return not cast_can_fail(source, target) and target.scale >= source.scale

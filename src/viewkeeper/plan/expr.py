@@ -25,6 +25,19 @@ class Literal:
 
 
 @dataclass(frozen=True, slots=True)
+class Parameter:
+    """A value that is given when a query is run: `:key`, or the ? of that number, counted from 0.
+
+    `element` is the place in a list that is given for IN; see sql/query_params.py for what fills the places behind its
+    end.
+    """
+
+    key: str | int
+    type: Type
+    element: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Call:
     """A function of plan/functions.py. Its arguments have exactly the types that the function takes."""
 
@@ -62,12 +75,12 @@ class Case:
             raise ValueError("ELSE of CASE has another type")
 
 
-Expr = Input | Literal | Call | Cast | Case
+Expr = Input | Literal | Parameter | Call | Cast | Case
 
 
 def children(expr: Expr) -> tuple[Expr, ...]:
     match expr:
-        case Input() | Literal():
+        case Input() | Literal() | Parameter():
             return ()
         case Call(_, args, _):
             return args
@@ -90,7 +103,7 @@ def rewrite(expr: Expr, change: Callable[[Input], Expr]) -> Expr:
     match expr:
         case Input():
             return change(expr)
-        case Literal():
+        case Literal() | Parameter():
             return expr
         case Call(name, args, type):
             return Call(name, tuple(rewrite(arg, change) for arg in args), type)

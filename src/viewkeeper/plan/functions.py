@@ -149,6 +149,8 @@ _TEXT = [
     Function(name="endswith", rule=rules.fixed(BOOLEAN, STRING, STRING), takes="STRING, STRING"),
     Function(name="contains", rule=rules.fixed(BOOLEAN, STRING, STRING), takes="STRING, STRING"),
     Function(name="like", rule=rules.fixed(BOOLEAN, STRING, STRING), takes="STRING, pattern", can_fail=True),
+    Function(name="has_word", rule=rules.fixed(BOOLEAN, STRING, STRING), takes="STRING, word"),
+    Function(name="has_word_like", rule=rules.fixed(BOOLEAN, STRING, STRING), takes="STRING, pattern"),
 ]
 
 _TIME = [

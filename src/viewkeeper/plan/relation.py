@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import assert_never
 
 from viewkeeper.model.types import BOOLEAN, Type
@@ -172,6 +172,19 @@ def below(relation: Relation) -> tuple[Relation, ...]:
         case PartnerJoin():
             return (relation.left, relation.right)
     assert_never(relation)
+
+
+def with_below(relation: Relation, parts: Sequence[Relation]) -> Relation:
+    """The relation over others, of the same fields, in place of those that it is made from."""
+    match relation:
+        case Scan():
+            return relation
+        case InnerJoin() | UnionAll():
+            return replace(relation, inputs=tuple(parts))
+        case PartnerJoin():
+            return replace(relation, left=parts[0], right=parts[1])
+        case _:
+            return replace(relation, input=parts[0])
 
 
 def scans(relation: Relation) -> Iterator[Scan]:

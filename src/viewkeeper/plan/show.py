@@ -9,7 +9,7 @@ from typing import assert_never
 from viewkeeper.model.types import Kind
 from viewkeeper.model.values import present
 from viewkeeper.plan.aggregate import AggregateCall, AggregateKind
-from viewkeeper.plan.expr import Call, Case, Cast, Expr, Input, Literal
+from viewkeeper.plan.expr import Call, Case, Cast, Expr, Input, Literal, Parameter
 from viewkeeper.plan.join import Equality, InnerJoin, PartnerJoin, UnionAll
 from viewkeeper.plan.relation import (
     Aggregate,
@@ -152,6 +152,8 @@ def show_expr(expr: Expr, fields: Sequence[Field]) -> str:
                 return names[index]
             case Literal():
                 return _literal(part)
+            case Parameter():
+                return _parameter(part)
             case Cast(arg, type):
                 return f"CAST({text(arg)} AS {type})"
             case Case(branches, otherwise, _):
@@ -164,6 +166,15 @@ def show_expr(expr: Expr, fields: Sequence[Field]) -> str:
         assert_never(part)
 
     return text(expr)
+
+
+def _parameter(parameter: Parameter) -> str:
+    """:name, or ?1 for the first of those without one; in brackets the place in a list, … for all of it."""
+    key, element = parameter.key, parameter.element
+    shown = f":{key}" if isinstance(key, str) else f"?{key + 1}"
+    if element is None:
+        return shown
+    return f"{shown}[{'…' if element < 0 else element}]"
 
 
 def _literal(literal: Literal) -> str:

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from viewkeeper.execute.rows.expr import Failures, compile_expr
-from viewkeeper.model.types import Cell, Kind, Type
-from viewkeeper.plan.casts import cast_can_fail
+from viewkeeper.model.types import Cell, Type
+from viewkeeper.plan.casts import keeps_all
 from viewkeeper.plan.expr import Call, Cast, Expr, Input, Literal, inputs, rewrite, substitute
 from viewkeeper.plan.join import Equality
 
@@ -63,18 +63,6 @@ def is_strict(expr: Expr) -> bool:
         case Call("coalesce", args, _):
             return all(map(is_strict, args))
     return False
-
-
-def keeps_all(source: Type, target: Type) -> bool:
-    """Whether different values of a type stay different when they are converted."""
-    if source == target:
-        return True
-    if target.kind is Kind.DOUBLE:
-        return source.kind is Kind.INT
-    kinds = (Kind.INT, Kind.BIGINT, Kind.DECIMAL)
-    if source.kind not in kinds or target.kind not in kinds:
-        return (source.kind, target.kind) == (Kind.DATE, Kind.TIMESTAMP)
-    return not cast_can_fail(source, target) and target.scale >= source.scale
 
 
 def converted(value: Cell, source: Type, target: Type) -> Cell:

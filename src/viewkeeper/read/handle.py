@@ -7,10 +7,13 @@ where another definition takes the view's place; it is forgotten once the view i
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from threading import Lock
+from typing import Any
 
+from viewkeeper.model.position import Position
+from viewkeeper.model.types import Row
 from viewkeeper.model.view import View
 from viewkeeper.store.interface import Store
 
@@ -18,14 +21,23 @@ BringUp = Callable[[View, int], None]
 """Brings a view up to a position by the pipeline, in this process."""
 
 
+ScanQuery = Callable[[Any, Any], tuple[Iterator[list[Row]], Position]]
+"""Answers a query by reading all rows, however many there are."""
+
+
 @dataclass(slots=True, eq=False)
 class Handle:
-    """`floors`: by the name of a view in lower case, the furthest position that it was read at ahead of itself."""
+    """`floors`: by the name of a view in lower case, the furthest position that it was read at ahead of itself.
+
+    `moments` are those of its queries, see moments.py, once there was one.
+    """
 
     store: Store
     read_only: bool = False
     bring_up: BringUp | None = None
     floors: dict[str, int] = field(default_factory=dict)
+    scan: ScanQuery | None = None
+    moments: Any = None
     _lock: Lock = field(default_factory=Lock)
 
     def floor(self, view: View) -> int:

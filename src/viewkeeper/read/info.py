@@ -5,16 +5,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from viewkeeper.model.position import Position
-from viewkeeper.store.interface import Settings, Store
+from viewkeeper.store.interface import Catalog, Settings, Store
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableInfo:
+    """`change`: reads and writes of one changed row at most, over all indexes and views of the table.
+
+    None if one of them has no bound.
+    """
+
     name: str
     rows: int
     columns: int
     key: tuple[str, ...]
     partitions: int
+    change: tuple[int, int] | None = (0, 0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +47,7 @@ def describe(store: Store) -> DatabaseInfo:
     catalog = store.catalog()
     log_changes, log_bytes = store.log_size()
     sizes = store.sizes()
+    costs = _costs(store, catalog)
     tables = [
         TableInfo(
             name=table.name,
@@ -48,6 +55,7 @@ def describe(store: Store) -> DatabaseInfo:
             columns=len(table.columns),
             key=table.primary_key,
             partitions=table.partitioning.count if table.partitioning else 1,
+            change=costs.get(number, (0, 0)),
         )
         for number, table in sorted(catalog.tables.items(), key=lambda item: item[1].name.lower())
     ]
@@ -67,3 +75,25 @@ def describe(store: Store) -> DatabaseInfo:
         tables=tables,
         maintainers=tuple(store.view_tables.maintainers()),
     )
+
+
+def _costs(store: Store, catalog: Catalog) -> dict[int, tuple[int, int] | None]:
+    """What a changed row costs at most, by table; None where there is no bound."""
+    if not catalog.views:
+        return {}
+    # What analyses takes as long to import as everything else together.
+    from viewkeeper.analysis.maintenance import totals
+    from viewkeeper.read.prepared import schema_now
+
+    schema = schema_now(store, catalog)
+    total = totals(schema)
+    pending = [number for view in total.unlimited for number in catalog.views[view].sources]
+    unlimited: set[int] = set()
+    while pending:
+        number = pending.pop()
+        if number in catalog.views:
+            pending += catalog.views[number].sources
+        else:
+            unlimited.add(number)
+    names = {table.name: number for number, table in catalog.tables.items()}
+    return {names[name]: None if names[name] in unlimited else cost for name, cost in total.costs.items()}

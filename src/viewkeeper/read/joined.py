@@ -12,7 +12,7 @@ from viewkeeper.model.view import View
 from viewkeeper.read.bykey import Reader, dict_maker
 from viewkeeper.read.fixedkeys import leaves_of
 from viewkeeper.read.joinindexes import Lookup, join_indexes, lookup
-from viewkeeper.read.refusedjoins import refusal
+from viewkeeper.read.nojoinindex import NoJoinIndex
 from viewkeeper.read.region import Region, region_of
 from viewkeeper.read.rows import ReadMeta, Rows
 from viewkeeper.sql.statements import JoinSelect, Sorting
@@ -23,7 +23,7 @@ ViewAs: TypeAlias = Callable[[View, Sequence[Region]], tuple[Reader, ReadMeta]]
 
 
 def select_joined(store: Store, catalog: Catalog, statement: JoinSelect, view_as: ViewAs) -> Rows:
-    """The rows of a join, all as of one position of the index that has them. Unsupported if none has."""
+    """The rows of a join, all as of one position of the index that has them. NoJoinIndex if none has."""
     found = _lookup(store, catalog, statement)
     codec = catalog.view_codecs[found.index.view.id]
     region = Region() if found.key is None else region_of(codec, found.key)
@@ -34,12 +34,11 @@ def select_joined(store: Store, catalog: Catalog, statement: JoinSelect, view_as
 
 def _lookup(store: Store, catalog: Catalog, statement: JoinSelect) -> Lookup:
     leaves = leaves_of(statement.plan)
-    indexes = list(join_indexes(store, catalog, (leaf.scan.object for leaf in leaves)))
-    for index in indexes:
+    for index in join_indexes(store, catalog, (leaf.scan.object for leaf in leaves)):
         found = lookup(index, leaves)
         if found is not None:
             return found
-    raise refusal(catalog, statement, leaves, indexes)
+    raise NoJoinIndex
 
 
 def _answer(

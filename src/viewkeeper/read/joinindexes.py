@@ -10,10 +10,11 @@ from weakref import WeakKeyDictionary
 from viewkeeper.execute.rows.expr import Failures, compile_row
 from viewkeeper.model.types import Cell, Row
 from viewkeeper.model.view import View
+from viewkeeper.plan.casts import keeps_all
 from viewkeeper.plan.expr import Cast, Expr, Input, Literal
 from viewkeeper.plan.join import UnionAll
 from viewkeeper.plan.relation import Project, Relation, Scan, scans
-from viewkeeper.read.facts import converted, keeps_all
+from viewkeeper.read.facts import converted
 from viewkeeper.read.fixedkeys import Leaf
 from viewkeeper.sql.maintain import ViewKind
 from viewkeeper.sql.sources import finder

@@ -11,7 +11,7 @@ from viewkeeper.read.beside import beside_at, get_beside, looks_of
 from viewkeeper.read.bykey import Reader, check_limit, key_interval, select
 from viewkeeper.read.consistency import ANY, Asked, MaxLag, covered
 from viewkeeper.read.handle import Handle
-from viewkeeper.read.query import bind_query, parse_query
+from viewkeeper.read.query import parse_query
 from viewkeeper.read.region import Region, regions_of
 from viewkeeper.read.rows import ReadMeta, Rows
 from viewkeeper.read.viewat import ViewAt
@@ -140,11 +140,16 @@ def base_rows_of(
     return baserows.base_rows(store, base, chunks, meta)
 
 
-def query_now(handle: Handle, sql: str, params: dict[str, Any], asked: Asked = ANY) -> Rows:
+def query_now(
+    handle: Handle, sql: str, params: dict[str, Any], asked: Asked = ANY, *, allow_scan: bool = False
+) -> Rows:
     """The rows of one SELECT."""
+    # What analyses queries takes as long to import as everything else together.
+    from viewkeeper.read.prepared import prepare, run
+
     parsed = parse_query(sql, params)
-    catalog = handle.store.catalog()
-    return select_now(handle, catalog, bind_query(parsed, catalog, params), asked)
+    prepared = prepare(handle.store, handle.store.catalog(), parsed, sql)
+    return run(handle, prepared, params, asked, allow_scan=allow_scan)
 
 
 def select_now(handle: Handle, catalog: Catalog, statement: Select | JoinSelect, asked: Asked = ANY) -> Rows:

@@ -8,24 +8,27 @@ is LAZY, the view is folded to the position of the tables, neither more nor less
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from types import TracebackType
 from typing import Any, Literal, Self, overload
 
-from viewkeeper.errors import NotRetained, ViewBehind, ViewNotReady, WrongType
+from viewkeeper.errors import NotRetained, Unsupported, ViewBehind, ViewNotReady, WrongType
 from viewkeeper.model.position import Position
 from viewkeeper.model.view import View
 from viewkeeper.read.beside import beside_at, looks_of
 from viewkeeper.read.bykey import Reader, check_limit, key_interval, select
 from viewkeeper.read.consistency import Asked, Consistency, MaxLag, covered
 from viewkeeper.read.handle import Handle
+from viewkeeper.read.moment import Moment
+from viewkeeper.read.nojoinindex import NoJoinIndex
 from viewkeeper.read.now import base_rows_of, scan_of_view, select_of_view
-from viewkeeper.read.query import bind_query, parse_query
+from viewkeeper.read.query import parse_query
 from viewkeeper.read.region import Region, regions_of
 from viewkeeper.read.rows import ReadMeta, Rows
 from viewkeeper.read.viewat import ViewAt
 from viewkeeper.read.viewkeys import key_region, view_region
 from viewkeeper.read.waiting import not_ready
-from viewkeeper.sql.statements import JoinSelect
+from viewkeeper.sql.statements import JoinSelect, Select
 from viewkeeper.store.groups import GroupState
 from viewkeeper.store.interface import Catalog, Snapshot
 
@@ -132,23 +135,75 @@ class SnapshotReader:
         chunks = self._snapshot.scan(codec, interval, limit=limit, reverse=reverse)
         return Rows(chunks, codec.table.columns, codec.to_dict, meta)
 
-    def query(self, sql: str, /, *, consistency: Consistency = None, **params: Any) -> Rows:
-        """The rows of one SELECT; `:name` parameters are given by keyword."""
+    def query(self, sql: str, /, *, consistency: Consistency = None, allow_scan: bool = False, **params: Any) -> Rows:
+        """The rows of one SELECT with bounded work; `:name` parameters are given by keyword.
+
+        With `allow_scan` also those of one table or view, or of one key of a join index, in stored order without a
+        bound. What else reads all rows is for `db.query`: Unsupported.
+        """
+        # What analyses queries takes as long to import as everything else together.
+        from viewkeeper.read.prepared import prepare, unbounded
+        from viewkeeper.sql.query_params import cells_of
+
         asked = Asked(consistency=consistency)
         parsed = parse_query(sql, params)
         catalog = self._store.catalog()
-        statement = bind_query(parsed, catalog, params)
+        prepared = prepare(self._store, catalog, parsed, sql)
+        if prepared.planned is None and not allow_scan:
+            raise unbounded(prepared.verdict)
+        statement = prepared.select(params)
+        if isinstance(statement, Select):
+            rows = self._select(catalog, statement, asked)
+            rows.meta.path = rows.meta.path if prepared.planned is not None else "scan"
+            return rows
+        if prepared.planned is not None:
+            values = cells_of(prepared.query, params)
+            return prepared.planned.run(self._moment(catalog, prepared.planned.objects, asked), values)
         if isinstance(statement, JoinSelect):
             from viewkeeper.read.joined import select_joined
 
-            return select_joined(
-                self._store, catalog, statement, lambda view, regions: self._view_as(catalog, view, regions, asked)
-            )
+            with suppress(NoJoinIndex):
+                return select_joined(
+                    self._store,
+                    catalog,
+                    statement,
+                    lambda view, regions: self._view_as(catalog, view, regions, asked),
+                )
+        raise Unsupported(
+            "a query that reads all rows cannot run in a snapshot",
+            detail="It would run on Spark, at a position of its own.",
+            hint="Run it with db.query, or scan its tables with this snapshot.",
+        )
+
+    def _select(self, catalog: Catalog, statement: Select, asked: Asked) -> Rows:
         found = catalog.find(statement.table)
         if isinstance(found, View):
             regions = regions_of(catalog.view_codecs[found.id], statement.where)
             return select_of_view(self._view_as(catalog, found, regions, asked), catalog, found, statement)
         return select(self._snapshot, catalog.codecs[found.id], statement, self._table_meta(asked))
+
+    def _moment(self, catalog: Catalog, objects: Sequence[int], asked: Asked) -> Moment:
+        """All that a query reads, where the views stood or at the position of the snapshot."""
+        from viewkeeper.read.moments import Moments
+
+        views = [catalog.views[number] for number in objects if number in catalog.views]
+        apart = [view for view in views if not view.in_base]
+        wanted = max([self._needed(asked), self._floor, *(self._floor_of(catalog, view) for view in apart)])
+        if asked.consistency == "latest" or (asked.consistency is None and any(view.is_lazy for view in apart)):
+            wanted = self._store.offset(self.position)
+        for view in apart:
+            state = self._standings.get(view.id)
+            if state is None or state.filled is not None:
+                raise self._too_early(view)
+            self._offset_of(view, state)
+        if self._handle.moments is None:
+            self._handle.moments = Moments(self._handle)
+        moment: Moment = self._handle.moments.within(catalog, objects, self._snapshot, self._standings, wanted)
+        if moment.meta.position == self.position:
+            # From now on in this snapshot, too.
+            names = {view.name.lower(): self._store.offset(self.position) for view in apart}
+            self._floors = {**self._floors, **names}
+        return moment
 
     def _table_meta(self, asked: Asked) -> ReadMeta:
         self._needed(asked)

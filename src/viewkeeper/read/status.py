@@ -6,12 +6,14 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from functools import partial
 from typing import TYPE_CHECKING, cast
 
 from viewkeeper.errors import ViewNotReady
 from viewkeeper.model.position import Position
 from viewkeeper.model.values import EPOCH
 from viewkeeper.model.view import View
+from viewkeeper.read.level import LEVEL, Level, level_of
 from viewkeeper.sql.maintain import Maintain, Mode
 from viewkeeper.store.groups import GroupState, ObjectState
 from viewkeeper.store.insync import counters
@@ -21,15 +23,13 @@ from viewkeeper.store.notes import Note
 if TYPE_CHECKING:
     from viewkeeper.store.embedded import EmbeddedStore
 
-NO_LEVEL = "-"
-"""The level of a view that has not been analysed."""
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class ViewStatus:
     """How one view is.
 
-    `level` is "-" until views are analysed. `state`:
+    `level` is SI-1 to SI-3, or "unbounded" where its rows or its maintenance grow with the data; "-" if it cannot be
+    bound any more. `state`:
 
         waiting    it has not been begun; a maintainer will
         filling    it is being filled for the first time and cannot be read yet
@@ -52,7 +52,7 @@ class ViewStatus:
 
     view: str
     mode: str
-    level: str
+    level: Level = LEVEL
     state: str
     watermark: Position | None
     lag_changes: int
@@ -68,6 +68,7 @@ class ViewStatus:
     batch_changes: int = 0
     batch_engine: str = ""
     batch_joins: str = ""
+    batch_rows: int = 0
     batch_seconds: Mapping[str, float] = field(default_factory=dict)
     verified_at: datetime | None = None
     verified_position: Position | None = None
@@ -108,7 +109,7 @@ def view_statuses(store: Store) -> list[ViewStatus]:
         return ViewStatus(
             view=view.name,
             mode=str(Maintain(mode=Mode(view.mode), interval_ms=view.interval_ms)),
-            level=NO_LEVEL,
+            level=partial(level_of, store, catalog, view.id),
             state=_state(group, note, replacement, view),
             watermark=None if group is None and not view.in_base else store.position(watermark),
             lag_changes=max(0, head - watermark),
@@ -124,6 +125,7 @@ def view_statuses(store: Store) -> list[ViewStatus]:
             batch_changes=note.batch_changes,
             batch_engine=note.batch_engine,
             batch_joins=note.batch_joins,
+            batch_rows=note.batch_rows,
             batch_seconds=note.batch_seconds,
             verified_at=_moment(note.verified_at),
             verified_position=store.position(note.verified_position) if note.verified_at else None,

@@ -15,7 +15,7 @@ from viewkeeper.sql.params import Params, Values, check_params, values_for
 from viewkeeper.sql.parse import Parsed
 from viewkeeper.sql.place import unsupported
 from viewkeeper.sql.sources import Source
-from viewkeeper.sql.statements import AlterView, DropTable, DropView, Statement
+from viewkeeper.sql.statements import AlterView, DropTable, DropView, Query, Statement
 from viewkeeper.sql.tree import (
     AddColumnTree,
     AlterViewTree,
@@ -28,12 +28,13 @@ from viewkeeper.sql.tree import (
     DropViewTree,
     InsertTree,
     SelectTree,
+    SetTree,
     TableTree,
     UpdateTree,
     ViewTree,
 )
 
-__all__ = ["bind", "check_params"]
+__all__ = ["bind", "check_params", "query_of"]
 
 
 def bind(parsed: Parsed, find: Callable[[str], Table | Source], params: Params) -> Statement:
@@ -61,12 +62,30 @@ def bind(parsed: Parsed, find: Callable[[str], Table | Source], params: Params) 
     return compiled[1](values)
 
 
+def query_of(parsed: Parsed, find: Callable[[str], Table | Source]) -> Query:
+    """A SELECT with its columns looked up and its parameters still open; Unsupported if it is another statement.
+
+    Nothing is kept: whoever asks for the same text again keeps the plan that was made of it.
+    """
+    if not isinstance(parsed.tree, SelectTree):
+        raise unsupported(
+            parsed.source,
+            parsed.start,
+            "a statement other than SELECT as a query",
+            detail="A query reads and changes nothing.",
+            hint="Call db.execute(sql).",
+        )
+    from viewkeeper.sql.bind_query import bind_query
+
+    return bind_query(parsed, parsed.tree, find)
+
+
 def _bind_object(
     parsed: Parsed,
-    tree: CreateTableTree | DropTableTree | ViewTree,
+    tree: CreateTableTree | DropTableTree | ViewTree | SetTree,
     find: Callable[[str], Table | Source],
 ) -> Statement:
-    """A statement that makes, changes or drops something by its own name."""
+    """A statement that makes, changes, drops or sets something by its own name."""
     match tree:
         case DropTableTree():
             return DropTable(name=tree.name.text, if_exists=tree.if_exists)
@@ -90,6 +109,10 @@ def _bind_object(
             from viewkeeper.sql.bind_views import bind_join_index
 
             return bind_join_index(parsed, tree, find)
+        case SetTree():
+            from viewkeeper.sql.bind_options import bind_option
+
+            return bind_option(parsed, tree)
     assert_never(tree)
 
 

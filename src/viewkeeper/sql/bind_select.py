@@ -6,13 +6,13 @@ from collections.abc import Callable
 
 from sqlglot import exp
 
-from viewkeeper.errors import BadParameter
 from viewkeeper.model.schema import Table
 from viewkeeper.sql.constructs import bare, construct, start_of
 from viewkeeper.sql.keys import compile_where
-from viewkeeper.sql.params import Values
+from viewkeeper.sql.params import Values, row_count, shown
 from viewkeeper.sql.parse import Parsed
 from viewkeeper.sql.place import syntax_error
+from viewkeeper.sql.query_syntax import MAX
 from viewkeeper.sql.scope import Scope
 from viewkeeper.sql.select_order import is_descending
 from viewkeeper.sql.select_source import ONE_TABLE
@@ -88,7 +88,7 @@ def compile_limit(node: exp.Expr | None, parsed: Parsed) -> Callable[[Values], i
         return None
     count = bare(node.expression)
     if isinstance(count, exp.Placeholder):
-        return _limit_parameter(parsed.parameters[count.meta["start"]])
+        return _limit_parameter(parsed.parameters[count.meta["start"]], node.meta.get(MAX))
     if not (isinstance(count, exp.Literal) and not count.is_string and count.this.isdigit() and len(count.this) < 19):
         start = start_of(count, start_of(node, parsed.start))
         raise syntax_error(parsed.source, start, "expected a whole number or a parameter behind LIMIT")
@@ -96,12 +96,5 @@ def compile_limit(node: exp.Expr | None, parsed: Parsed) -> Callable[[Values], i
     return lambda _: number
 
 
-def _limit_parameter(key: str | int) -> Callable[[Values], int]:
-    def limit(values: Values) -> int:
-        value = values[key]
-        if isinstance(value, bool) or not hasattr(value, "__index__") or value.__index__() < 0:
-            shown = f":{key}" if isinstance(key, str) else f"number {key + 1}"
-            raise BadParameter(f"parameter {shown} of LIMIT is {value!r}, expected a whole number from 0")
-        return int(value.__index__())
-
-    return limit
+def _limit_parameter(key: str | int, most: int | None) -> Callable[[Values], int]:
+    return lambda values: row_count(values[key], most, shown(key))

@@ -28,7 +28,7 @@ def bind_create(parsed: Parsed, tree: CreateTableTree) -> CreateTable:
         columns=columns,
         primary_key=_as_declared(key, declared),
         cardinalities=tuple(
-            Cardinality(columns=_as_declared(limit.columns, declared), limit=limit.limit)
+            Cardinality(columns=_as_declared(limit.columns, declared), limit=limit.limit, words=limit.words)
             for limit in tree.cardinalities
         ),
         partitioning=_partitioning(tree.partitioning, declared),

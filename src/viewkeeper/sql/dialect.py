@@ -13,6 +13,7 @@ from sqlglot import Token, TokenType, exp
 from sqlglot.dialects.spark import Spark
 
 from viewkeeper.sql.join_index_syntax import JoinIndexSyntax
+from viewkeeper.sql.option_syntax import OptionSyntax
 from viewkeeper.sql.place import syntax_error
 from viewkeeper.sql.refused_statements import INSTEAD, OBJECTS
 from viewkeeper.sql.row_syntax import RowSyntax
@@ -27,7 +28,7 @@ _OF_OBJECTS = ("CREATE", "ALTER", "DROP")
 _WHOLE = {"OR": "OR REPLACE", "MATERIALIZED": "MATERIALIZED VIEW"}
 
 
-class StatementParser(TableSyntax, RowSyntax, JoinIndexSyntax):
+class StatementParser(TableSyntax, RowSyntax, JoinIndexSyntax, OptionSyntax):
     """One statement to its tree, by its first words."""
 
     READERS: ClassVar[dict[tuple[str, ...], Callable[[StatementParser], Tree]]] = {
@@ -43,6 +44,7 @@ class StatementParser(TableSyntax, RowSyntax, JoinIndexSyntax):
         ("UPDATE",): RowSyntax._update,
         ("DELETE",): RowSyntax._delete,
         ("SELECT",): RowSyntax._select,
+        ("SET",): OptionSyntax._set,
     }
     ALSO: ClassVar[dict[tuple[str, ...], Callable[[StatementParser], Tree]]] = {
         ("CREATE", "MATERIALIZED", "VIEW"): ViewSyntax._create_view,
@@ -54,6 +56,7 @@ class StatementParser(TableSyntax, RowSyntax, JoinIndexSyntax):
         ("ALTER", "INDEX"): ViewSyntax._alter_index,
         ("DROP", "MATERIALIZED", "VIEW"): ViewSyntax._drop_view,
         ("DROP", "INDEX"): ViewSyntax._drop_index,
+        ("WITH",): RowSyntax._select,
     }
     """Longer forms of the same statements."""
 

@@ -17,9 +17,9 @@ from sqlglot import exp
 from viewkeeper.errors import BadParameter
 from viewkeeper.model.types import MAX_PRECISION, STRING, TIMESTAMP
 from viewkeeper.model.values import accept, present
-from viewkeeper.sql.params import Values
+from viewkeeper.sql.params import Values, check_length, shown
 from viewkeeper.sql.parse import Parsed
-from viewkeeper.sql.query_syntax import TYPE
+from viewkeeper.sql.query_syntax import MAX, TYPE
 
 
 def filled(query: exp.Expr, parsed: Parsed, values: Values) -> exp.Expr:
@@ -30,15 +30,16 @@ def filled(query: exp.Expr, parsed: Parsed, values: Values) -> exp.Expr:
     copy = query.copy()
     for node in list(copy.find_all(exp.Placeholder)):
         key = parsed.parameters[node.meta["start"]]
-        value, shown = values[key], f":{key}" if isinstance(key, str) else f"number {key + 1}"
+        value, name = values[key], shown(key)
         is_alone = node.arg_key == "field"
         if isinstance(node.parent, exp.In) and node.arg_key in ("field", "expressions"):
             if isinstance(value, list | tuple | set | frozenset):
-                _spread(node, [_placed(_constant(one, shown), node) for one in value])
+                check_length(len(value), node.parent.meta.get(MAX), name)
+                _spread(node, [_placed(_constant(one, name), node) for one in value])
                 continue
             if is_alone:
-                raise BadParameter(f"parameter {shown} of IN is {value!r}, expected a list")
-        node.replace(_placed(_constant(value, shown), node))
+                raise BadParameter(f"parameter {name} of IN is {value!r}, expected a list")
+        node.replace(_placed(_constant(value, name), node))
     for choice in list(copy.find_all(exp.In)):
         if not any(choice.args.get(part) for part in ("expressions", "field", "query", "unnest")):
             choice.replace(_placed(exp.Boolean(this=False), choice))
@@ -62,7 +63,7 @@ def _placed(constant: exp.Expr, node: exp.Expr) -> exp.Expr:
     return constant
 
 
-def _constant(value: Any, shown: str) -> exp.Expr:
+def _constant(value: Any, name: str) -> exp.Expr:
     match value:
         case None:
             return exp.Null()
@@ -80,14 +81,14 @@ def _constant(value: Any, shown: str) -> exp.Expr:
             digits = f"{value:f}"
             return _number(digits if "." in digits else f"{digits}.")
         case datetime():
-            moment = present(accept(value, TIMESTAMP, shown), TIMESTAMP)
+            moment = present(accept(value, TIMESTAMP, name), TIMESTAMP)
             return _moment(moment.isoformat(" "), exp.DType.TIMESTAMPTZ)
         case date():
             return _moment(value.isoformat(), exp.DType.DATE)
     if hasattr(value, "__index__") and abs(value.__index__()) < 10**MAX_PRECISION:
         return _number(str(value.__index__()))
     raise BadParameter(
-        f"parameter {shown} is {value.__class__.__name__} {_short(value)}",
+        f"parameter {name} is {value.__class__.__name__} {_short(value)}",
         detail="A value is None, a bool, an int or Decimal of at most 38 digits, a float, a str, bytes, a date or a "
         "datetime; a list stands in IN (…).",
     )

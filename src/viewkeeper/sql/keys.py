@@ -19,8 +19,9 @@ from viewkeeper.sql.constants import compile_value, is_value
 from viewkeeper.sql.constructs import bare, construct, start_of
 from viewkeeper.sql.key_tests import Choice, ColumnTests, KeyCondition, Operand, order_of
 from viewkeeper.sql.names import written
-from viewkeeper.sql.params import Values
+from viewkeeper.sql.params import Values, check_length, shown
 from viewkeeper.sql.place import syntax_error
+from viewkeeper.sql.query_syntax import MAX
 from viewkeeper.sql.scope import Scope
 
 _FLIPPED: dict[type[exp.Expr], type[exp.Expr]] = {
@@ -214,7 +215,7 @@ def _in_list(node: exp.In, column: Column, scope: Scope) -> Choice:
     """IN (value, …), where a parameter may be a list, or IN :parameter, where it has to be one."""
     whole = node.args.get("field")
     if isinstance(whole, exp.Placeholder):
-        return _list_parameter(whole, column, scope, alone=True)
+        return _list_parameter(whole, column, scope, alone=True, most=node.meta.get(MAX))
     if node.args.get("query") or whole is not None or node.args.get("unnest"):
         raise scope.refuse(
             whole or node.args.get("query") or node,
@@ -240,19 +241,19 @@ def _one(operand: Operand) -> Choice:
     return lambda values: (operand(values),)
 
 
-def _list_parameter(node: exp.Expr, column: Column, scope: Scope, *, alone: bool) -> Choice:
+def _list_parameter(node: exp.Expr, column: Column, scope: Scope, *, alone: bool, most: int | None = None) -> Choice:
     key = scope.parsed.parameters[node.meta["start"]]
     type, name = column.type, column.name
 
     def choose(values: Values) -> Iterable[Cell]:
         value = values[key]
         if isinstance(value, Collection) and not isinstance(value, _SINGLE):
+            check_length(len(value), most, shown(key))
             return [accept(item, type, name) for item in value]
         if alone:
-            shown = f":{key}" if isinstance(key, str) else f"number {key + 1}"
             raise BadParameter(
-                f"parameter {shown} of IN is {value.__class__.__name__} {value!r}, expected a list",
-                hint=f"Pass a list, or write IN ({shown if isinstance(key, str) else '?'}).",
+                f"parameter {shown(key)} of IN is {value.__class__.__name__} {value!r}, expected a list",
+                hint=f"Pass a list, or write IN ({shown(key) if isinstance(key, str) else '?'}).",
             )
         return (accept(value, type, name),)
 

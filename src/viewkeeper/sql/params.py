@@ -21,7 +21,11 @@ def check_params(parsed: Sequence[Parsed], params: Params) -> None:
         if isinstance(params, dict) and params.keys() == names:
             return
     names = frozenset().union(*(statement.names for statement in parsed))
-    numbers = [number for statement in parsed for number in statement.numbers]
+    check_given(names, sum(len(statement.numbers) for statement in parsed), params)
+
+
+def check_given(names: frozenset[str], numbers: int, params: Params) -> None:
+    """BadParameter unless `params` are exactly these names, or so many values for ?."""
     if not names and not numbers:
         _check_none(params)
     elif names and numbers:
@@ -35,9 +39,9 @@ def check_params(parsed: Sequence[Parsed], params: Params) -> None:
                 detail=f"The text names {_listed(names)}.",
             )
     else:
-        found = _sequence(len(numbers), params)
-        if len(found) > len(numbers):
-            raise _number_of(len(numbers), len(found))
+        found = _sequence(numbers, params)
+        if len(found) > numbers:
+            raise _number_of(numbers, len(found))
 
 
 def values_for(parsed: Parsed, params: Params) -> Values:
@@ -51,6 +55,35 @@ def values_for(parsed: Parsed, params: Params) -> Values:
     if parsed.numbers:
         return _sequence(parsed.numbers[-1] + 1, params)
     return ()
+
+
+def shown(key: str | int) -> str:
+    """A parameter as an error names it."""
+    return f":{key}" if isinstance(key, str) else f"number {key + 1}"
+
+
+def row_count(value: Any, most: int | None, name: str) -> int:
+    """The number given for LIMIT; BadParameter if it is none, or more than MAX declares."""
+    if isinstance(value, bool) or not hasattr(value, "__index__") or value.__index__() < 0:
+        raise BadParameter(f"parameter {name} of LIMIT is {value!r}, expected a whole number from 0")
+    number = int(value.__index__())
+    if most is not None and number > most:
+        raise BadParameter(
+            f"parameter {name} of LIMIT is {number:,}, more than {most:,}",
+            detail=f"The query declares MAX {most}.",
+            hint=f"Ask for at most {most:,} rows, or declare more.",
+        )
+    return number
+
+
+def check_length(length: int, most: int | None, name: str) -> None:
+    """BadParameter if the list given for IN is longer than MAX declares."""
+    if most is not None and length > most:
+        raise BadParameter(
+            f"parameter {name} of IN has {length:,} values, more than {most:,}",
+            detail=f"The statement declares MAX {most}.",
+            hint="Run it once for each part of the list, or declare more.",
+        )
 
 
 def _check_none(params: Params) -> None:

@@ -2,7 +2,8 @@
 
 sqlglot turns functions of many databases into nodes of its own and rearranges their arguments. Here a function stays
 the name and the arguments that were written: which functions there are is decided when they are bound. Clauses know
-their place, CAST takes the type names of CREATE TABLE, and GROUP BY takes `WINDOW(…) RETAIN '…'`.
+their place, CAST takes the type names of CREATE TABLE, GROUP BY takes `WINDOW(…) RETAIN '…'`, and HASH(…) may end in
+`INTO m`.
 """
 
 from __future__ import annotations
@@ -25,8 +26,18 @@ TYPE = "viewkeeper_type"
 RETAIN = "viewkeeper_retain"
 """Where an item of GROUP BY keeps the literal behind RETAIN."""
 
+INTO = "viewkeeper_into"
+"""Where HASH(…) INTO m keeps its number."""
+
+MAX = "viewkeeper_max"
+"""Where LIMIT :n MAX 50 and IN :list MAX 20 keep their number."""
+
 USING = "viewkeeper_using"
 """Where a join keeps the offsets of its USING (…): of the word, and behind the parenthesis."""
+
+MAX_LIST = 1_000
+"""Values that a list may be declared to have: each is a place in the plan."""
+MAX_LIMIT = 1_000_000_000
 
 _MULTIPLE = {TokenType.CUBE: exp.Cube, TokenType.ROLLUP: exp.Rollup, TokenType.GROUPING_SETS: exp.GroupingSets}
 
@@ -83,6 +94,37 @@ class QuerySyntax(TypeSyntax):
         node = exp.Cast(this=value)
         node.meta[TYPE] = to.meta[TYPE]
         return node
+
+    def _parse_function(self, *args: Any, **named: Any) -> exp.Expr | None:
+        node = super()._parse_function(*args, **named)
+        if isinstance(node, exp.Anonymous) and node.name.upper() == "HASH" and self._match(TokenType.INTO):
+            if self._curr.token_type != TokenType.NUMBER:
+                self.raise_error("Expected a number")
+            self._advance()
+            node.meta[INTO] = exp.Literal.number(self._prev.text).update_positions(self._prev)
+        return node
+
+    def _parse_in(self, *args: Any, **named: Any) -> exp.In:
+        node = super()._parse_in(*args, **named)
+        if isinstance(node.args.get("field"), exp.Placeholder):
+            self._maximum(node, MAX_LIST)
+        return node
+
+    def _parse_limit(self, *args: Any, **named: Any) -> exp.Expr | None:
+        node = super()._parse_limit(*args, **named)
+        if isinstance(node, exp.Limit) and isinstance(node.expression, exp.Placeholder):
+            self._maximum(node, MAX_LIMIT)
+        return node
+
+    def _maximum(self, node: exp.Expr, most: int) -> None:
+        """MAX and a number, if they come next. MAX without a number may be a name."""
+        if self._next.token_type != TokenType.NUMBER or not self._match_text_seq("MAX"):
+            return
+        token = self._curr
+        number = self._whole_number("a whole number")
+        if not 1 <= number <= most:
+            raise Misread(syntax_error(self.sql, token.start, f"expected a number from 1 to {most:,} behind MAX"))
+        node.meta[MAX] = number
 
     def _parse_as_command(self, start: Token) -> NoReturn:
         # sqlglot would keep the rest of a statement inside a query as a raw text, and log a warning.

@@ -18,7 +18,7 @@ INSTEAD: dict[str, str] = {
         ("CALL", "EXECUTE", "EXEC", "DO", "PREPARE", "DEALLOCATE", "DECLARE", "FETCH"), "Write it in Python."
     ),
     **dict.fromkeys(("USE", "ATTACH", "DETACH"), "Open the other database with its own handle."),
-    **dict.fromkeys(("SET", "RESET", "PRAGMA"), "Pass options to the call that they are for."),
+    **dict.fromkeys(("RESET", "PRAGMA"), "Pass options to the call that they are for."),
     **dict.fromkeys(("GRANT", "REVOKE"), "Set the permissions of the database folder."),
     **dict.fromkeys(
         ("LOCK", "UNLOCK", "KILL"), "Use a transaction; one that meets another's change fails with Conflict."
@@ -27,7 +27,6 @@ INSTEAD: dict[str, str] = {
     "RENAME": "Create a new table and copy the rows.",
     "COMMENT": "Write a -- comment; it is not stored.",
     "EXPLAIN": "Leave it out: a query reads the key ranges that its WHERE names, and nothing else.",
-    "WITH": "Read one table at a time.",
     "VALUES": "Write INSERT INTO … VALUES …, or compute the rows in Python.",
     "TABLE": "Write SELECT * FROM and the table.",
     "FROM": "Write SELECT * FROM and the table.",

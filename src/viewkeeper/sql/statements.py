@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from viewkeeper.model.schema import Column, Table
 from viewkeeper.model.types import Cell, Row
+from viewkeeper.plan.expr import Parameter
 from viewkeeper.plan.relation import Relation
+from viewkeeper.plan.whole import Sort
 from viewkeeper.sql.maintain import Maintain, Mode, ViewKind
 
 __all__ = [
@@ -22,8 +25,10 @@ __all__ = [
     "KeyRange",
     "Maintain",
     "Mode",
+    "Query",
     "Retain",
     "Select",
+    "SetOption",
     "Sorting",
     "Statement",
     "TableStatement",
@@ -135,6 +140,30 @@ class JoinSelect:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Query:
+    """Any SELECT, with its parameters still open; how it is answered is not decided yet.
+
+    The fields of `plan` begin with `columns`; behind them come those that are only sorted by. Rows are sorted by
+    `order` and, where that leaves them equal, in any way. `limit_max` is the number of LIMIT, or the one that
+    `LIMIT :n MAX 50` declares; None if there is no limit, or no bound of it. ORDER BY, LIMIT and OFFSET of sub-queries
+    are in the plan.
+
+    `parameters` are in order of appearance, each place of each list once. `lists` says how many values a list may
+    have; one that is not there is of any length, and has the one place `plan.filling.ANY_LENGTH`.
+    """
+
+    plan: Relation
+    columns: tuple[Column, ...]
+    order: tuple[Sort, ...]
+    limit: int | Parameter | None
+    limit_max: int | None
+    offset: int
+    parameters: tuple[Parameter, ...]
+    lists: Mapping[str | int, int]
+    sources: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Retain:
     """Epochs that began more than `retain_ms` ago leave the view.
 
@@ -190,6 +219,14 @@ class AlterView:
     maintain: Maintain
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetOption:
+    """An option of the database, and one of its values; bind_options.py has them all."""
+
+    name: str
+    value: str
+
+
 TableStatement = CreateTable | AddColumn | DropTable | Insert | Update | Delete | Select | JoinSelect
 ViewStatement = CreateView | DropView | AlterView
-Statement = TableStatement | ViewStatement
+Statement = TableStatement | ViewStatement | SetOption

@@ -3,7 +3,8 @@
     CREATE TABLE [IF NOT EXISTS] name ( element, … ) [partitions] [limits]      the last two in either order
     element    := name type [PRIMARY KEY] [NOT NULL | NULL] [TEMPORAL]  |  PRIMARY KEY (name, …)
     partitions := PARTITIONED BY HASH | RANGE (name, …) INTO n [SPLIT AT (value | (value, …), …)]
-    limits     := WITH CARDINALITY (name, …, n) [, CARDINALITY (name, …, n)] …
+    limits     := WITH limit [, limit] …
+    limit      := CARDINALITY (name, …, n) | CARDINALITY (TOKENS(name), n)
     ALTER TABLE name ADD COLUMN name type [TEMPORAL]
     DROP TABLE [IF EXISTS] name
 
@@ -172,6 +173,8 @@ class TableSyntax(TypeSyntax):
     def _cardinality(self) -> CardinalityTree:
         self._words("CARDINALITY")
         self._symbol(TokenType.L_PAREN, '"("')
+        if self._next.token_type == TokenType.L_PAREN and self._match_text_seq("TOKENS"):
+            return self._word_limit()
         columns = [self._name("a column name")]
         self._symbol(TokenType.COMMA, '","')
         while not self._match(TokenType.NUMBER, advance=False):
@@ -180,6 +183,15 @@ class TableSyntax(TypeSyntax):
         limit = self._whole_number("a number")
         self._symbol(TokenType.R_PAREN, '")"')
         return CardinalityTree(columns=tuple(columns), limit=limit)
+
+    def _word_limit(self) -> CardinalityTree:
+        self._symbol(TokenType.L_PAREN, '"("')
+        column = self._name("a column name")
+        self._symbol(TokenType.R_PAREN, '")"')
+        self._symbol(TokenType.COMMA, '","')
+        limit = self._whole_number("a number")
+        self._symbol(TokenType.R_PAREN, '")"')
+        return CardinalityTree(columns=(column,), limit=limit, words=True)
 
     def _refuse_word(self, words: dict[str, str], where: str, detail: str = _PARTS) -> None:
         token = self._curr

@@ -46,6 +46,7 @@ class PartitionTree:
 class CardinalityTree:
     columns: tuple[Name, ...]
     limit: int
+    words: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -198,4 +199,11 @@ ViewTree = CreateViewTree | CreateIndexTree | CreateJoinIndexTree | DropViewTree
 TableTree = AddColumnTree | InsertTree | UpdateTree | DeleteTree | SelectTree
 """Statements that are about one table, or one view, that is there already."""
 
-Tree = CreateTableTree | DropTableTree | TableTree | ViewTree
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetTree:
+    option: Name
+    value: Name
+
+
+Tree = CreateTableTree | DropTableTree | TableTree | ViewTree | SetTree

@@ -4,6 +4,7 @@
     "version"       8 bytes, big-endian; grows with every change of the catalog
     "next"          8 bytes: the next object id; ids are never reused
     "settings"      msgpack of Settings
+    "options"       msgpack of a map: what SET has set; one that is not there has its default
     "t" id (4)      msgpack [slot, model.schema.Table]
     "v" id (4)      msgpack of model.view.View; ids are of the same count as those of tables
     "o" id (4)      slot (4) of a table that is stored for a view which is kept beside the tables
@@ -39,6 +40,7 @@ from viewkeeper.store.modes import reads_latest
 VERSION = b"version"
 _NEXT = b"next"
 _SETTINGS = b"settings"
+_OPTIONS = b"options"
 _DATABASE = b"database"
 _word = struct.Struct(">Q")
 _half = struct.Struct(">I")
@@ -89,7 +91,7 @@ class Catalog:
     """The catalog at one version, with the handles of its tables: both are published, and used, together.
 
     `codecs` are those of everything whose changes are in the log: tables, and views that are kept beside them. Views of
-    the second kind read what is `followed`.
+    the second kind read what is `followed`. `options` are those that SET has set, by name.
     """
 
     version: bytes
@@ -103,6 +105,7 @@ class Catalog:
     view_names: Mapping[str, View] = field(default_factory=dict)
     view_codecs: Mapping[int, RowCodec] = field(default_factory=dict)
     followed: frozenset[int] = frozenset()
+    options: Mapping[str, str] = field(default_factory=dict)
 
     def table(self, name: str) -> Table:
         """The table of this name, compared without case; UnknownTable if there is none."""
@@ -203,6 +206,7 @@ def read_catalog(txn: Txn, db: Database, known: Catalog) -> Catalog:
         view_names,
         view_codecs,
         _followed(tables, in_base.values()),
+        _options(txn, db),
     )
 
 
@@ -364,6 +368,15 @@ def remove_table(txn: Txn, db: Database, catalog: Catalog, table: Table) -> None
 def store_settings(txn: Txn, db: Database, settings: Settings) -> None:
     txn.put(_SETTINGS, msgspec.msgpack.encode(settings), db=db)
     touch(txn, db)
+
+
+def store_option(txn: Txn, db: Database, name: str, value: str) -> None:
+    txn.put(_OPTIONS, msgspec.msgpack.encode({**_options(txn, db), name: value}), db=db)
+    touch(txn, db)
+
+
+def _options(txn: Txn, db: Database) -> dict[str, str]:
+    return msgspec.msgpack.decode(txn.get(_OPTIONS, b"\x80", db=db), type=dict[str, str])
 
 
 def garbage(txn: Txn, db: Database) -> list[tuple[int, int]]:

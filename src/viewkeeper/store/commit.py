@@ -86,6 +86,8 @@ def _check(txn: Txn, databases: Databases, codec: RowCodec, writes: Mapping[byte
                 counts.add(codec.decode(after or before or b""), 1 if before is None else -1)
         elif same_row(before, after, codec):
             continue
+        elif counts is not None:
+            counts.check_words(codec.decode(after))
         keys.append((key, stored))
         changes.append((before, after))
     totals = [] if counts is None else counts.check(txn, databases.counts)

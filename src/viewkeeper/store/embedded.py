@@ -239,6 +239,9 @@ class EmbeddedStore:
 
         return self.define(change) if settings else self.catalog().settings
 
+    def set_option(self, name: str, value: str) -> None:
+        self.define(lambda txn, catalog: catalogs.store_option(txn, self.catalog_db, name, value))
+
     # Positions
 
     def position(self, offset: int) -> Position:

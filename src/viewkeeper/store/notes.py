@@ -21,7 +21,8 @@ class Note:
     """Moments are in µs since 1970; 0 is never.
 
     `error`: why the last attempt failed, empty if it did not; `failures`: how many did in a row; it is tried again from
-    `retry_at` on. `batch_seconds`: the last batch by phase; `batch_joins`: how it met the join indexes on Spark.
+    `retry_at` on. `batch_seconds`: the last batch by phase; `batch_joins`: how it met the join indexes on Spark;
+    `batch_rows`: how many rows of its input the last refresh of a PERIODIC view read.
     `verified_*`: the last time it was compared with its definition, and how many rows did not agree.
     `read_at`, `read_interval`: when a LAZY view was last read, and the mean time between two reads (µs).
     `folds`: how many reads were folded; `folded_at`, `fold_ms`: the last of these, and how long that took.
@@ -35,6 +36,7 @@ class Note:
     batch_engine: str = ""
     batch_seconds: dict[str, float] = field(default_factory=dict)
     batch_joins: str = ""
+    batch_rows: int = 0
     verified_at: int = 0
     verified_position: int = 0
     verified_differences: int = 0

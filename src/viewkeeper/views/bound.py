@@ -11,6 +11,7 @@ from weakref import WeakKeyDictionary
 
 from viewkeeper.delta.deltaplan import Changes
 from viewkeeper.delta.joinplan import WholeSource
+from viewkeeper.delta.keys import KeyOf
 from viewkeeper.delta.program import Program, Storage, numbered, program
 from viewkeeper.delta.widening import used_columns, widened
 from viewkeeper.errors import BadDefinition, ViewkeeperError, ViewsDepend
@@ -219,10 +220,10 @@ def bind_text(text: str, find: Callable[[str], Table | Source]) -> CreateView:
     return statement
 
 
-def program_of(statement: CreateView, catalog: Catalog, *, id: int) -> Program:
-    """The program of a bound statement; its auxiliary tables have no ids yet."""
+def key_of(catalog: Catalog) -> KeyOf:
+    """What identifies the rows of the tables and views of a catalog."""
 
-    def key_of(scan: Scan) -> tuple[tuple[int, Field], ...] | None:
+    def key(scan: Scan) -> tuple[tuple[int, Field], ...] | None:
         view = catalog.views.get(scan.object)
         if view is None:
             table = source_of(catalog.tables[scan.object])
@@ -233,6 +234,11 @@ def program_of(statement: CreateView, catalog: Catalog, *, id: int) -> Program:
             columns, key = view.layout.columns, view.layout.key
         return tuple((number, Field(columns[number].name, columns[number].type)) for number in key)
 
+    return key
+
+
+def program_of(statement: CreateView, catalog: Catalog, *, id: int) -> Program:
+    """The program of a bound statement; its auxiliary tables have no ids yet."""
     retain = statement.retain
     return program(
         statement.plan,
@@ -240,7 +246,7 @@ def program_of(statement: CreateView, catalog: Catalog, *, id: int) -> Program:
         statement.key,
         id=id,
         name=statement.name,
-        key_of=key_of,
+        key_of=key_of(catalog),
         retain=None if retain is None else (retain.column, retain.retain_ms * 1000),
     )
 

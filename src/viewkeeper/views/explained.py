@@ -11,10 +11,13 @@ from viewkeeper.delta.sides import is_plain, numbers_of
 from viewkeeper.delta.tables import IndexTable, PlanTables
 from viewkeeper.errors import StoreDamaged
 from viewkeeper.execute.joincost import choose
+from viewkeeper.plan.lookedup import LookedUp
 from viewkeeper.plan.relation import Field
 from viewkeeper.plan.show import show, show_expr
+from viewkeeper.plan.staging import FirstRows
 from viewkeeper.store.interface import Catalog, Store
-from viewkeeper.views.bound import BoundViews, bound_views
+from viewkeeper.views.bound import BoundView, BoundViews, bound_views
+from viewkeeper.views.firstrows import leaf_reads
 
 BATCHES = (10_000, 100_000, 1_000_000)
 
@@ -36,7 +39,10 @@ class ExplainedIndex:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExplainedView:
-    """`terms`: for each side of an inner join, in which order a changed row of it finds the others."""
+    """`terms`: for each side of an inner join, in which order a changed row of it finds the others.
+
+    `reads`: where a refresh needs only some rows of what it reads, which ones and, of first rows, how many.
+    """
 
     view: str
     kind: str
@@ -45,6 +51,7 @@ class ExplainedView:
     indexes: tuple[ExplainedIndex, ...]
     terms: tuple[str, ...]
     joins: str = ""
+    reads: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         return "\n".join(_lines(self))
@@ -68,6 +75,7 @@ def explain_view(store: Store, name: str) -> ExplainedView:
         indexes=tuple(part for part in found if isinstance(part, ExplainedIndex)),
         terms=tuple(part for part in found if isinstance(part, str)),
         joins="" if note is None else note.batch_joins,
+        reads=tuple(_reads(bound, one)),
     )
 
 
@@ -151,6 +159,24 @@ def _columns(catalog: Catalog, number: int) -> list[str]:
     return [column.name for column in catalog.views[number].layout.columns]
 
 
+def _reads(bound: BoundViews, one: BoundView) -> Iterator[str]:
+    names = [_object_name(bound.catalog, leaf.object) for leaf in one.leaves]
+    for name, leaf, read in zip(names, one.leaves, leaf_reads(bound, one), strict=True):
+        match read:
+            case FirstRows():
+                yield f"{name}: {_first_rows(read)}"
+            case LookedUp(columns=columns, leaf=source):
+                by = ", ".join(_columns(bound.catalog, leaf.object)[column] for column in columns)
+                yield f"{name}: by ({by}), for the rows of {names[source]}"
+
+
+def _first_rows(first: FirstRows) -> str:
+    rows = "the first row" if first.count == 1 else f"the first {first.count:,} rows"
+    parts = "" if first.parts is None else f" of each of {first.parts:,} parts"
+    equal = "" if first.is_exact else ", and those that are equal in its order to the last"
+    return f"{rows}{parts}, {first.most:,} at most{equal}"
+
+
 def _lines(found: ExplainedView) -> Iterator[str]:
     yield f'{found.kind} "{found.view}", stored by ({", ".join(found.key)})'
     yield ""
@@ -169,6 +195,10 @@ def _lines(found: ExplainedView) -> Iterator[str]:
         yield ""
         yield "a changed row finds its partners"
         yield from (f"  {term}" for term in found.terms)
+    if found.reads:
+        yield ""
+        yield "a refresh reads"
+        yield from (f"  {read}" for read in found.reads)
     if found.joins:
         yield ""
         yield f"the last batch met join indexes by {found.joins}"

@@ -45,7 +45,7 @@ def _is_bounded(catalog: Catalog, side: Side, index: Index) -> bool:
     known = {numbers[place] for place in places}
     for limit in table.cardinalities:
         counted = {table.column_id(name) for name in limit.columns}
-        if known | counted >= set(table.key_ids):
+        if not limit.words and known | counted >= set(table.key_ids):
             return True
     return False
 

@@ -6,7 +6,8 @@ has come, so a killed fill goes on where it stood. The view cannot be read befor
 
 A join is filled leaf by leaf, small ones first: the rows of a later one find those of the earlier ones by lookups, as
 they would if they had been written in that order. What can only be computed whole is filled in one step; where its rows
-come in several, computed elsewhere, and not all of them came, it begins anew.
+come in several, computed elsewhere, and not all of them came, it begins anew. Of a leaf of which it needs only some
+rows no others are read.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from operator import itemgetter
 
-from viewkeeper.errors import Outrun, ViewNotReady
+from viewkeeper.delta.joinplan import WholeSource
+from viewkeeper.errors import Outrun
 from viewkeeper.execute.changetable import Weighted
 from viewkeeper.execute.encodedrows import FirstChanges
 from viewkeeper.model.picking import picker
@@ -28,6 +30,8 @@ from viewkeeper.store.scan import ALL, Interval
 from viewkeeper.views.batch import Inputs, Timing, compute
 from viewkeeper.views.bound import BoundView, BoundViews
 from viewkeeper.views.fillmark import Mark, format_mark, parse_mark
+from viewkeeper.views.firstrows import leaf_sizes, stored_as_of
+from viewkeeper.views.neededrows import needed_rows, with_weights
 from viewkeeper.views.reach import common_place
 
 SMALL = 50_000
@@ -46,13 +50,17 @@ class Input:
 
 @dataclass(frozen=True)
 class Filling:
-    """What a fill reads, leaf by leaf; an input is opened when it is needed. NotRetained if its position is gone."""
+    """What a fill reads, leaf by leaf; an input is opened when it is needed. NotRetained if its position is gone.
+
+    `read`: by leaf, how many stored rows have been read.
+    """
 
     store: Store
     bound: BoundViews
     one: BoundView
     position: int
     opened: dict[int, Input] = field(default_factory=dict)
+    read: dict[int, int] = field(default_factory=dict)
 
     def input(self, leaf: int) -> Input:
         if leaf not in self.opened:
@@ -61,8 +69,8 @@ class Filling:
 
     @cached_property
     def sizes(self) -> list[int]:
-        """The rows of each leaf, about."""
-        return [leaf_rows(self.store, self.bound, leaf.object) for leaf in self.one.leaves]
+        """The rows that are read of each leaf, about."""
+        return leaf_sizes(self.store, self.bound, self.one)
 
     def mark(self, state: GroupState) -> Mark:
         """Where a fill stands that is not through."""
@@ -151,30 +159,14 @@ def _last_before(store: Store, views: list[int], place: int) -> tuple[int, int] 
 
 def input_rows(store: Store, bound: BoundViews, one: BoundView) -> int:
     """How many rows a view reads, about; of a table that it reads twice, twice."""
-    return sum(leaf_rows(store, bound, leaf.object) for leaf in one.leaves)
-
-
-def leaf_rows(store: Store, bound: BoundViews, source: int) -> int:
-    """How many rows a table or view has, about."""
-    if source in bound.catalog.codecs:
-        return store.row_count(bound.catalog.codecs[source])
-    try:
-        with store.view_tables.reading([source]) as reading:
-            return reading.rows(source)
-    except ViewNotReady:
-        return 0
+    return sum(leaf_sizes(store, bound, one))
 
 
 def leaf_input(store: Store, bound: BoundViews, one: BoundView, leaf: int, position: int) -> Input:
     """What a fill reads of one leaf, as of its position; NotRetained if that is gone."""
     source = one.leaves[leaf].object
-    repeats = bound.repeats(source)
-    if bound.fed_by(source) is None:
-        codec = bound.catalog.codecs[source]
-        snapshot = store.snapshot(store.position(position))
-        return Input(position, lambda interval, limit: snapshot.scan_keyed(codec, interval, limit=limit), repeats)
-    lower = store.view_tables.as_of(bound.catalog.view_codecs[source], position)
-    return Input(position, lambda interval, limit: lower.scan_keyed(interval, limit=limit), repeats)
+    _, scan = stored_as_of(store, bound, source, position)
+    return Input(position, lambda interval, limit: scan(interval, limit, False), bound.repeats(source))
 
 
 def fill_by_rows(store: Store, bound: BoundViews, one: BoundView, steps: int | None = None) -> GroupState:
@@ -195,9 +187,7 @@ def fill_by_rows(store: Store, bound: BoundViews, one: BoundView, steps: int | N
 def fill_step(filling: Filling, state: GroupState, holder: str = "") -> GroupState:
     """One step: the next STEP_ROWS rows of the leaf that is being read; all rows if the view is computed whole."""
     if filling.one.is_whole:
-        given = [
-            _picked(filling, leaf, _weighed(filling, leaf, ALL, None)[0]) for leaf in range(len(filling.one.leaves))
-        ]
+        given = [_picked(filling, leaf, rows) for leaf, rows in enumerate(_needed(filling))]
         return apply_whole(filling, from_nothing(filling, state), WholeInputs(given), None, holder)
     mark = filling.mark(state)
     rows, last = _weighed(filling, mark.leaf, Interval(mark.key), STEP_ROWS)
@@ -212,9 +202,23 @@ def _weighed(filling: Filling, leaf: int, interval: Interval, limit: int | None)
     rows: list[Weighted] = []
     last = b""
     for part in source.scan(interval, limit):
-        rows += [(row, int(row[-1]) if source.repeats else 1) for _, row in part]  # type: ignore[arg-type]
+        rows += with_weights(part, source.repeats)
         last = part[-1][0] if part else last
+    filling.read[leaf] = filling.read.get(leaf, 0) + len(rows)
     return rows, last
+
+
+def _needed(filling: Filling) -> list[list[Weighted]]:
+    """The rows of all leaves of a view that is computed whole, as far as they are needed, with their weights."""
+    source = filling.one.program.plan.source
+    assert isinstance(source, WholeSource)
+
+    def every(leaf: int) -> list[Weighted]:
+        return _weighed(filling, leaf, ALL, None)[0]
+
+    found = needed_rows(filling.store, filling.bound, source.relation, filling.position, every)
+    filling.read.update({leaf: len(rows) for leaf, rows in enumerate(found)})
+    return found
 
 
 def _picked(filling: Filling, leaf: int, rows: list[Weighted]) -> list[Weighted]:

@@ -156,6 +156,7 @@ class Session:
         /,
         *,
         consistency: Consistency = None,
+        allow_scan: bool = False,
         wait: bool | float = False,
         timeout: float = TIMEOUT,
         bring_up: bool = False,
@@ -163,7 +164,7 @@ class Session:
     ) -> Rows:
         """The rows of one SELECT. As `db.query`."""
         asked = self._asked(consistency, wait, timeout, bring_up)
-        rows = retrying(lambda: query_now(self._handle, sql, params, asked).begun())
+        rows = retrying(lambda: query_now(self._handle, sql, params, asked, allow_scan=allow_scan).begun())
         self._saw(rows.meta.position)
         return rows
 

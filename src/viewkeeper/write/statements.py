@@ -28,6 +28,7 @@ from viewkeeper.sql.statements import (
     JoinSelect,
     KeyRange,
     Select,
+    SetOption,
     Statement,
     Update,
 )
@@ -83,6 +84,9 @@ def run_statement(handle: Handle, catalog: Catalog, statement: Statement, asked:
             assert isinstance(store, EmbeddedStore)
             warnings = run_view_statement(store, catalog, statement)
             return Outcome(rows=0, position=store.head(), warnings=warnings)
+        case SetOption():
+            store.set_option(statement.name, statement.value)
+            return Outcome(rows=0, position=store.head())
     assert_never(statement)
 
 

@@ -11,11 +11,12 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import assert_never
 
+from viewkeeper.analysis.verdict import UNBOUNDED
 from viewkeeper.errors import (
-    BadDefinition,
     NotRetained,
     Outrun,
     TableExists,
+    Unbounded,
     UnknownTable,
     Unsupported,
     ViewkeeperError,
@@ -34,13 +35,16 @@ from viewkeeper.views.bound import (
     BoundView,
     above_replaced,
     bind_text,
+    bound_in,
     bound_views,
     new_view,
     rebound,
     replacements,
 )
+from viewkeeper.views.cycles import check_cycle
 from viewkeeper.views.fanout import unbounded_lookups
 from viewkeeper.views.fill import SMALL, begin_fill, fill_by_rows, input_rows
+from viewkeeper.views.scaling import verdict_on
 from viewkeeper.views.settle import settle_views
 from viewkeeper.write.modes import check_above, check_made, check_same_rows, check_sources
 
@@ -52,8 +56,9 @@ def run_view_statement(store: EmbeddedStore, catalog: Catalog, statement: ViewSt
     """Run one statement that was bound to this catalog, and give warnings; Conflict if it is no longer the catalog."""
     match statement:
         case CreateView():
+            warnings = scaling_warnings(store, catalog, statement)
             create_view(store, catalog, statement)
-            return warnings_of(store, statement.name)
+            return (*warnings_of(store, statement.name), *warnings)
         case DropView():
             drop_view(store, catalog, statement)
         case AlterView():
@@ -72,6 +77,22 @@ def warnings_of(store: EmbeddedStore, name: str) -> tuple[str, ...]:
     if view is None or one is None:
         return ()
     return (*_left(store, bound.catalog, view), *(_fan_out(bound.catalog, one) if view.mode == Mode.SYNC else ()))
+
+
+def scaling_warnings(store: EmbeddedStore, catalog: Catalog, statement: CreateView) -> tuple[str, ...]:
+    """What to know of a view whose cost grows with the data; Unbounded if SET scale_independence = strict."""
+    if statement.if_not_exists and catalog.view(statement.name) is not None:
+        return ()
+    verdict = verdict_on(bound_in(store, catalog), statement)
+    if verdict.level != UNBOUNDED:
+        return ()
+    if catalog.options.get("scale_independence") == "strict":
+        hint = " ".join(one.text for one in verdict.suggestions) or "SET scale_independence = warn makes it even so."
+        error = Unbounded(f'{statement.kind} "{statement.name}" has no bound', detail=verdict.reason, hint=hint)
+        error.verdict = verdict
+        raise error
+    told = " ".join((verdict.reason, *(one.text for one in verdict.suggestions)))
+    return (f"its cost grows with the data: {told}",)
 
 
 def _left(store: EmbeddedStore, catalog: Catalog, view: View) -> Iterator[str]:
@@ -111,7 +132,7 @@ def create_view(store: EmbeddedStore, catalog: Catalog, statement: CreateView) -
     gone: list[View] = []
     if replaced is not None:
         again, gone = above_replaced(catalog, replaced)
-        _check_cycle(catalog, statement, [replaced, *(definition for definition, _ in again), *gone])
+        check_cycle(catalog, statement, {view.id for view in (replaced, *(view for view, _ in again), *gone)})
         made += rebound(catalog, again, made[0], take)
         check_made(catalog, made)
     store.view_catalog.create(catalog, made, gone)
@@ -153,17 +174,6 @@ def _check_kind(replaced: View, statement: CreateView) -> None:
             f'"{replaced.name}" is {with_article(replaced.kind)}, not {with_article(statement.kind)}',
             detail="OR REPLACE puts something of the same kind in its place.",
             hint=f"Write {_statement('DROP', replaced)} first, or choose another name.",
-        )
-
-
-def _check_cycle(catalog: Catalog, statement: CreateView, replaced: list[View]) -> None:
-    numbers = {view.id for view in replaced}
-    inside = sorted(catalog.views[number].name for number in statement.sources if number in numbers)
-    if inside:
-        raise BadDefinition(
-            f'{statement.kind} "{statement.name}" would read itself',
-            detail=f"It reads {', '.join(inside)}, which stands on it.",
-            hint=f"Give the new {statement.kind} another name.",
         )
 
 

@@ -77,6 +77,7 @@ ARGUMENTS: dict[str, Callable[[Random], list[Type]]] = {
     "replace": lambda rng: [STRING] * 3,
     "split_part": lambda rng: [STRING, STRING, INT],
     **dict.fromkeys(("instr", "startswith", "endswith", "contains", "like"), lambda rng: [STRING, STRING]),
+    **dict.fromkeys(("has_word", "has_word_like"), lambda rng: [STRING, STRING]),
     **dict.fromkeys(("epoch+", "epoch%"), lambda rng: [TIMESTAMP, rng.choice((INT, BIGINT))]),
     "epoch-": lambda rng: [TIMESTAMP, rng.choice((INT, BIGINT, TIMESTAMP))],
     **dict.fromkeys(("year", "quarter", "month", "weekofyear", "day", "dayofweek", "dayofyear"), _moment),

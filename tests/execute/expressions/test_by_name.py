@@ -27,7 +27,7 @@ from viewkeeper.plan.casts import can_cast
 from viewkeeper.plan.expr import Cast, Expr, Input, Literal
 from viewkeeper.plan.functions import FUNCTIONS
 
-OWN = {"bucket"}
+OWN = {"bucket", "has_word", "has_word_like"}
 """Functions that Spark has not."""
 SIZE = 120
 

@@ -18,14 +18,14 @@ from tests.execute.expressions.both import collect, data_frame, differences, in_
 from tests.execute.expressions.notation import call
 from tests.execute.expressions.random_cells import TYPES, random_cell
 from viewkeeper.execute.rows.bucket import bucket_of
-from viewkeeper.execute.rows.letters import lower, lower_table, upper, upper_table
 from viewkeeper.execute.rows.normal import normalised
-from viewkeeper.execute.rows.tokens import tokens
 from viewkeeper.execute.spark.normal import normalised as normalised_column
 from viewkeeper.execute.spark.python import tokens_column
+from viewkeeper.model.letters import lower, lower_table, upper, upper_table
 from viewkeeper.model.rowcodec import RowCodec
 from viewkeeper.model.schema import Column, Partitioning, PartitionKind, Table
 from viewkeeper.model.types import BIGINT, DOUBLE, INT, STRING, Row
+from viewkeeper.model.words import tokens
 from viewkeeper.plan.expr import Input, Literal
 from viewkeeper.store.partition import partition_function
 

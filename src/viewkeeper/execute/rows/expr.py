@@ -18,15 +18,17 @@ argument is evaluated, except that CASE and COALESCE evaluate only what they nee
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, assert_never
 
 from viewkeeper.execute.rows.casts import cast_code
 from viewkeeper.execute.rows.code import Code
 from viewkeeper.execute.rows.functions import IMPLEMENTATIONS
+from viewkeeper.execute.rows.parameters import ParameterKey, given
 from viewkeeper.model.types import BOOLEAN, Cell, Row
-from viewkeeper.plan.expr import Call, Case, Cast, Expr, Input, Literal, inputs
+from viewkeeper.plan.expr import Call, Case, Cast, Expr, Input, Literal, Parameter, inputs
+from viewkeeper.plan.filling import parameters_in
 from viewkeeper.plan.functions import FUNCTIONS, Nulls
 
 _MAX_DEPTH = 40
@@ -87,6 +89,7 @@ class _Writer:
     lines: list[str] = field(default_factory=list)
     depth: int = 1
     count: int = 0
+    parameters: dict[ParameterKey, str] = field(default_factory=dict)
 
     def define(self, name: str, exprs: Sequence[Expr], result: _Result) -> None:
         """Writes a function of (row, failures)."""
@@ -94,9 +97,17 @@ class _Writer:
         self.lines, self.depth = [], 1
         for column in sorted({column for expr in exprs for column in inputs(expr)}):
             self.write(f"c{column} = row[{column}]")
+        self.read({(one.key, one.element): None for expr in exprs for one in parameters_in(expr)})
         self.write(f"return {result([self.value(expr) for expr in exprs])}")
         self.source += [f"def {name}(row, failures):", *self.lines]
         self.lines, self.depth = lines, depth
+
+    def read(self, wanted: Iterable[ParameterKey]) -> None:
+        """Writes what reads parameters, each into a variable that is the same in all functions of the text."""
+        for key in wanted:
+            self.names["given"] = given
+            name = self.parameters.setdefault(key, f"p{len(self.parameters)}")
+            self.write(f"{name} = given.values[{key!r}]")
 
     def write(self, line: str) -> None:
         self.lines.append("    " * self.depth + line)
@@ -117,6 +128,8 @@ class _Writer:
                 return f"c{index}"
             case Literal(value, _):
                 return self.constant(value)
+            case Parameter(key, _, element):
+                return self.parameters[key, element]
             case Cast(arg, type):
                 return self.strict(cast_code(arg.type, type, self.bind), [self.value(arg)])
             case Call("coalesce", args, _):

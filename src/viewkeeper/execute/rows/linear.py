@@ -8,8 +8,8 @@ from typing import assert_never
 from viewkeeper.delta.deltaplan import Compute, Linear, Multiply, Select, Words
 from viewkeeper.execute.changetable import Weighted
 from viewkeeper.execute.rows.expr import Failures, compile_expr, compile_predicate, compile_row
-from viewkeeper.execute.rows.tokens import tokens
 from viewkeeper.model.types import Row
+from viewkeeper.model.words import tokens
 
 Step = Callable[[Row, Failures], list[Row]]
 """One row in, the rows that become of it out."""

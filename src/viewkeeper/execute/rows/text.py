@@ -8,8 +8,9 @@ from functools import lru_cache
 from typing import cast
 
 from viewkeeper.execute.rows.code import Bind, Code, Implementation, calls, inline
-from viewkeeper.execute.rows.letters import lower, upper
+from viewkeeper.model.letters import lower, upper
 from viewkeeper.model.types import INT_MAX, INT_MIN
+from viewkeeper.model.words import tokens
 from viewkeeper.plan.expr import Call, Literal
 from viewkeeper.plan.failing import call_can_fail
 from viewkeeper.plan.likes import Wild, like_parts
@@ -129,6 +130,27 @@ def _like(call: Call, bind: Bind) -> Code:
     return Code(f"{bind(matcher(cast(str, pattern.value)))}({{0}})")
 
 
+def has_word(text: str, word: str) -> bool:
+    """Whether a word is one of a text, in upper or lower case; what is no single word is in none.
+
+    >>> has_word("The cat_and the dog", "CAT"), has_word("The cat_and the dog", "the cat")
+    (True, False)
+    """
+    return lower(word) in tokens(text)
+
+
+def has_word_like(text: str, pattern: str) -> bool:
+    """Whether one of the words of a text, in lower case, is LIKE the pattern in lower case.
+
+    What is no pattern is like no word: unlike LIKE, this never fails.
+
+    >>> has_word_like("The cat_and the dog", "CA%"), has_word_like("The cat_and the dog", "the c%")
+    (True, False)
+    """
+    matches = _matcher(lower(pattern))
+    return matches is not None and any(map(matches, tokens(text)))
+
+
 def _concat(call: Call, _bind: Bind) -> Code:
     return Code(" + ".join(f"{{{place}}}" for place in range(len(call.args))))
 
@@ -155,4 +177,6 @@ TEXT: dict[str, Implementation] = {
     "endswith": inline("{0}.endswith({1})"),
     "contains": inline("{1} in {0}"),
     "like": _like,
+    "has_word": calls(has_word),
+    "has_word_like": calls(has_word_like),
 }

@@ -17,7 +17,7 @@ from viewkeeper.execute.spark.code import all_of, any_of
 from viewkeeper.execute.spark.functions import IMPLEMENTATIONS
 from viewkeeper.execute.spark.literals import literal
 from viewkeeper.plan.casts import cast_can_fail
-from viewkeeper.plan.expr import Call, Case, Cast, Expr, Input, Literal
+from viewkeeper.plan.expr import Call, Case, Cast, Expr, Input, Literal, Parameter
 from viewkeeper.plan.failing import call_can_fail
 
 
@@ -59,6 +59,8 @@ class Translation:
                 return self._inputs[index]
             case Literal(value, type):
                 return literal(value, type)
+            case Parameter():
+                raise ValueError("parameters are filled in before a plan comes to Spark")
             case Call(name, args, _):
                 return IMPLEMENTATIONS[name](expr, [self.column(arg) for arg in args])
             case Cast(arg, _):
@@ -73,7 +75,7 @@ class Translation:
 
     def failed(self, expr: Expr) -> Column | None:
         match expr:
-            case Input() | Literal():
+            case Input() | Literal() | Parameter():
                 return None
             case Call("coalesce", args, _):
                 return self._coalesce_failed(args)

@@ -14,9 +14,9 @@ from pyspark.sql import Column
 from pyspark.sql.pandas import functions as vectorized
 
 from viewkeeper.execute.rows.expr import Failures, compile_expr
-from viewkeeper.execute.rows.tokens import tokens
 from viewkeeper.execute.spark.literals import type_name
 from viewkeeper.model.arrow import from_cells, to_cells
+from viewkeeper.model.words import tokens
 from viewkeeper.plan.expr import Call, Cast, Expr, Input, Literal
 
 # Its annotations demand a function type, and given one it warns that type hints are preferred.
@@ -54,7 +54,7 @@ def _udf(expr: Call | Cast, types: tuple[Any, ...]) -> Callable[..., Column]:
 
 
 def tokens_column(text: Column) -> Column:
-    """The words of a text as an array; NULL of NULL. See rows/tokens.py."""
+    """The words of a text as an array; NULL of NULL. See model/words.py."""
     return _tokens()(text)
 
 

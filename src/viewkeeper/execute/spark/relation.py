@@ -28,7 +28,7 @@ from viewkeeper.plan.expr import Expr
 from viewkeeper.plan.failing import can_fail
 from viewkeeper.plan.join import InnerJoin, PartnerJoin, PartnerKind, UnionAll, inputs_read, starts_of
 from viewkeeper.plan.relation import Aggregate, Distinct, Expand, Filter, Project, Relation, Scan, Tokens
-from viewkeeper.plan.whole import TopN, Window, WindowCall
+from viewkeeper.plan.whole import Sort, TopN, Window, WindowCall
 
 Leaf = Callable[[Scan], DataFrame]
 """The frame of a scan: its columns as f0, f1, …, each row as often as it is there."""
@@ -138,12 +138,7 @@ class Frames:
         return left.join(right, on, _HOW[join.kind]).select(*_columns(join))
 
     def _top(self, top: TopN) -> DataFrame:
-        frame = self.frame(top.input)
-        keys = []
-        for sort in top.order:
-            each = sf.col(name_of(sort.column))
-            keys.append(each.desc_nulls_last() if sort.descending else each.asc_nulls_first())
-        frame = frame.orderBy(*keys, *(each.asc_nulls_first() for each in _columns(top)))
+        frame = in_order(self.frame(top.input), top.order)
         if top.offset:
             frame = frame.offset(top.offset)
         return frame if top.limit is None else frame.limit(top.limit)
@@ -170,6 +165,13 @@ class Frames:
         columns = [sf.col(name_of(place)) for place in shown]
         fails = reduce(Column.__or__, [sf.col(name_of(place)) for place in flags])
         return self._checked(_named(frame, [*columns, fails]), len(shown), any(map(_can_fail, window.calls)))
+
+
+def in_order(frame: DataFrame, order: Sequence[Sort]) -> DataFrame:
+    """The rows of a frame of a relation in an order; those that are equal in it by all of their columns."""
+    every = [sf.col(name_of(place)) for place in range(len(frame.columns))]
+    keys = [every[by.column].desc_nulls_last() if by.descending else every[by.column].asc_nulls_first() for by in order]
+    return frame.orderBy(*keys, *(each.asc_nulls_first() for each in every))
 
 
 def _call_places(width: int, by: dict[tuple[int, ...], list[int]]) -> Iterator[int]:

@@ -8,10 +8,10 @@ from typing import cast
 from pyspark.sql import Column
 from pyspark.sql import functions as sf
 
-from viewkeeper.execute.rows.letters import lower_table, upper_table
 from viewkeeper.execute.rows.text import like_expression
 from viewkeeper.execute.spark.code import Implementation, native, only_if, python
 from viewkeeper.execute.spark.literals import literal
+from viewkeeper.model.letters import lower_table, upper_table
 from viewkeeper.model.types import BOOLEAN, INT, INT_MAX
 from viewkeeper.plan.expr import Call, Literal
 from viewkeeper.plan.likes import Wild, like_parts
@@ -100,4 +100,6 @@ TEXT: dict[str, Implementation] = {
     "endswith": native(sf.endswith),
     "contains": native(sf.contains),
     "like": _like,
+    "has_word": python,
+    "has_word_like": python,
 }

@@ -6,13 +6,17 @@ from typing import Protocol
 
 from sqlglot import exp
 
-from viewkeeper.model.types import BOOLEAN
+from viewkeeper.model.types import BOOLEAN, INT_MAX
 from viewkeeper.plan.expr import Call, Case, Expr, Literal
 from viewkeeper.sql.constructs import bare, construct
 from viewkeeper.sql.query import refused
 from viewkeeper.sql.query.context import Context
 from viewkeeper.sql.query.fitting import Operand, fit, meet
 from viewkeeper.sql.query.spellings import FORMS, NAMES, PARTS, near
+from viewkeeper.sql.query_syntax import INTO
+
+PARTS_OF_HASH = 16
+"""What HASH(…) without INTO stands for: as many parts as this."""
 
 
 class Binder(Protocol):
@@ -80,6 +84,8 @@ def _form(name: str, node: exp.Anonymous, binder: Binder) -> Expr:
     args = node.expressions
     context = binder.context
     shown = f"function {name}"
+    if name == "HASH":
+        return _hash(node, binder)
     wanted = {"IF": 3, "IIF": 3, "NVL2": 3, "ISNOTNULL": 1}.get(name, 2)
     if len(args) != wanted:
         raise context.wrong_type(node, f"{shown} takes {wanted} argument{'s' * (wanted > 1)}, found {len(args)}")
@@ -102,6 +108,21 @@ def _form(name: str, node: exp.Anonymous, binder: Binder) -> Expr:
     part = bare(args[0])
     text = str(part.this) if isinstance(part, exp.Literal) and part.is_string else ""
     return extract(text, args[1], node, binder)
+
+
+def _hash(node: exp.Anonymous, binder: Binder) -> Expr:
+    """HASH(a, …) INTO m: the bucket that the values fall in."""
+    count = node.meta.get(INTO, exp.Literal.number(PARTS_OF_HASH))
+    if not node.expressions:
+        raise binder.context.wrong_type(node, "function HASH takes at least one value, found none")
+    if not (count.name.isdecimal() and 0 < int(count.name) <= INT_MAX):
+        raise binder.context.wrong_type(
+            count,
+            f"function HASH makes from 1 to {INT_MAX:,} parts, found INTO {count.name}",
+            hint="Write a whole number, such as HASH(…) INTO 16.",
+        )
+    operands = [binder.operand(argument) for argument in (*node.expressions, count)]
+    return fit("bucket", operands, "function HASH", node, binder.context)
 
 
 def extract(part: str, value: exp.Expr, node: exp.Expr, binder: Binder) -> Expr:

@@ -1,4 +1,4 @@
-"""One CREATE statement while its query is bound."""
+"""One CREATE statement, or one query, while it is bound."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from viewkeeper.sql.sources import Source
 
 if TYPE_CHECKING:
     from viewkeeper.sql.query.columns import Columns
+    from viewkeeper.sql.query.parameters import Parameters
 
 Find = Callable[[str], Table | Source]
 
@@ -26,7 +27,7 @@ _PERIODIC = "or MAINTAIN PERIODIC n MINUTES in front of AS: the view is then com
 
 @dataclass(slots=True, kw_only=True)
 class Context:
-    """`periodic` allows what has to be computed whole.
+    """`periodic` allows what has to be computed whole. `parameters` are those of a query; a view has none.
 
     `edits` are the pieces of the text to replace, by offset: the end, not included, and the new piece. `around` are the
     columns of the queries around the one that is being bound, outermost first, none of which it may read: each with
@@ -36,6 +37,7 @@ class Context:
     parsed: Parsed
     find: Find
     periodic: bool
+    parameters: Parameters | None = None
     edits: dict[int, tuple[int, str]] = field(default_factory=dict)
     around: list[tuple[Columns, Refusal]] = field(default_factory=list)
 

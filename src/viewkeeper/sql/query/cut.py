@@ -53,7 +53,7 @@ def _number(clause: exp.Expr, name: str, context: Context) -> int:
         raise context.refuse(
             clause if node is None else node,
             f"{name} other than a whole number",
-            detail="How many rows are taken is part of what the view is.",
+            detail="How many rows are taken here is part of the definition.",
             hint=f"Write {name} 10.",
         )
     return int(node.this)
@@ -70,7 +70,10 @@ def ordered_by(item: exp.Expr, expr: Expr) -> list[Ordered]:
 
 
 def order_of(node: exp.Expr, shown: Sequence[Expr], names: Expressions, context: Context) -> list[Ordered]:
-    """ORDER BY of a query; a whole number stands for a column that it shows. Unsupported by a sum of DOUBLE."""
+    """ORDER BY of a query; a whole number stands for a column that it shows.
+
+    Unsupported by a sum of DOUBLE, in a view: two computations of it could give different rows.
+    """
     clause = node.args.get("order")
     found: list[Ordered] = []
     for item in [] if clause is None else clause.expressions:
@@ -82,7 +85,7 @@ def order_of(node: exp.Expr, shown: Sequence[Expr], names: Expressions, context:
             expr = shown[number - 1]
         else:
             expr = names.bind(value)
-        if names.check_exact(expr, value):
+        if names.check_exact(expr, value) and context.parameters is None:
             raise context.refuse(value, "ORDER BY of a sum of DOUBLE", detail=exact.DETAIL, hint=exact.HINT)
         found += ordered_by(item, expr)
     return found

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from viewkeeper.plan.expr import Call, Case, Cast, Expr, Input, Literal, children
+from viewkeeper.plan.expr import Call, Case, Cast, Expr, Input, Literal, Parameter, children
 
 _CONTINUOUS = frozenset({"+", "-", "*", "/", "negate", "abs", "coalesce", "greatest", "least", "sqrt"})
 _EXACT_ANYWAY = frozenset({"is_null"})
@@ -32,7 +32,7 @@ def is_approximate(expr: Expr, of_input: Callable[[int], bool]) -> bool:
     match expr:
         case Input(index, _):
             return of_input(index)
-        case Literal():
+        case Literal() | Parameter():
             return False
     found = [is_approximate(child, of_input) for child in children(expr)]
     if not any(found):

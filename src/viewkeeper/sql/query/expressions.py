@@ -80,7 +80,10 @@ class Expressions:
         return self.like("OVER", self._aliases)
 
     def bind(self, node: exp.Expr) -> Expr:
-        found = self.operand(node).expr
+        operand = self.operand(node)
+        if operand.is_parameter:
+            return self._alone(operand)
+        found = operand.expr
         if found is None:
             raise self.context.refuse(
                 bare(node),
@@ -89,6 +92,11 @@ class Expressions:
                 hint="Write CAST(NULL AS type).",
             )
         return found
+
+    def _alone(self, operand: Operand) -> Expr:
+        assert self.context.parameters is not None
+        assert operand.parameter is not None
+        return self.context.parameters.alone(*operand.parameter, operand.node)
 
     def condition(self, node: exp.Expr) -> Expr:
         """A BOOLEAN that does not depend on the order of additions."""
@@ -119,6 +127,8 @@ class Expressions:
         node = bare(node)
         if isinstance(node, exp.Null):
             return Operand(node, None)
+        if isinstance(node, exp.Placeholder) and self.context.parameters is not None:
+            return Operand(node, None, parameter=(self.context.parameters.key(node), None))
         constant = literal(node, self.context)
         if constant is not None:
             return Operand(node, constant, is_text=isinstance(node, exp.Literal) and node.is_string)

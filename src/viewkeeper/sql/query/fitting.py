@@ -21,16 +21,19 @@ from viewkeeper.model.types import (
     Type,
 )
 from viewkeeper.plan.casts import can_cast
-from viewkeeper.plan.expr import Call, Cast, Expr, Literal
+from viewkeeper.plan.expr import Call, Cast, Expr, Literal, Parameter
 from viewkeeper.plan.functions import FUNCTIONS, Signature
 from viewkeeper.plan.numbers import is_number, literal_decimal
 from viewkeeper.sql.query.context import Context
 from viewkeeper.sql.query.literals import read_text
+from viewkeeper.sql.query.parameters import Element, Key
 
 _COMPARES = frozenset({"=", "<>", "<", "<=", ">", ">=", "<=>"})
 _READS_TEXT = _COMPARES | {"in", "coalesce", "greatest", "least"}
 _MEETS_DECIMALS = _COMPARES | {"+", "-", "*", "/", "%", "div"}
 _JOINS_TEXT = frozenset({"concat", "concat_ws"})
+_OF_ANY_TYPE = frozenset({"is_null", "bucket"})
+"""Functions whose arguments say nothing of one another."""
 _ANY_TYPE = (STRING, INT, BOOLEAN, TIMESTAMP, DATE, DOUBLE, BIGINT, BINARY)
 _MANY_NULLS = 3
 """More NULLs than this all take one type; fewer are tried in every combination."""
@@ -38,7 +41,7 @@ _MANY_NULLS = 3
 
 @dataclass(frozen=True, slots=True)
 class Operand:
-    """An argument as it was written; without `expr` it is NULL, which takes whatever type fits.
+    """An argument as it was written; without `expr` it is NULL or a parameter, which take whatever type fits.
 
     `is_text`: a text literal, which is read as a number, a DATE or a TIMESTAMP where it is compared with one.
     """
@@ -46,6 +49,12 @@ class Operand:
     node: exp.Expr
     expr: Expr | None
     is_text: bool = False
+    parameter: tuple[Key, Element] | None = None
+
+    @property
+    def is_parameter(self) -> bool:
+        """Whether it takes whatever type fits, as a value that is given later."""
+        return self.parameter is not None and self.expr is None
 
 
 def fit(name: str, operands: Sequence[Operand], shown: str, node: exp.Expr, context: Context) -> Call:
@@ -53,18 +62,58 @@ def fit(name: str, operands: Sequence[Operand], shown: str, node: exp.Expr, cont
 
     `shown` is what the user calls it.
     """
-    operands = _prepared(name, operands, context)
+    operands = _prepared(name, _with_known(name, operands, context), context)
     found = _signature(name, operands)
     if found is None:
         raise _does_not_take(name, operands, shown, node, context)
     args, signature = found
-    return Call(name, tuple(map(convert, args, signature.args)), signature.result)
+    untyped = _are_untyped(name, operands)
+    converted = (
+        _parameter(operand, type, context, untyped=untyped) if operand.is_parameter else convert(arg, type)
+        for operand, arg, type in zip(operands, args, signature.args, strict=True)
+    )
+    return Call(name, tuple(converted), signature.result)
 
 
 def meet(operands: Sequence[Operand], shown: str, node: exp.Expr, context: Context) -> tuple[tuple[Expr, ...], Type]:
     """The operands at the one type at which they meet, and that type."""
     call = fit("coalesce", operands, shown, node, context)
     return call.args, call.type
+
+
+def _parameter(operand: Operand, type: Type, context: Context, *, untyped: bool) -> Parameter:
+    assert context.parameters is not None
+    assert operand.parameter is not None
+    key, element = operand.parameter
+    if untyped:
+        context.parameters.unknown.setdefault(key, operand.node)
+        return Parameter(key, type, element)
+    return context.parameters.use(key, element, type, operand.node)
+
+
+def _with_known(name: str, operands: Sequence[Operand], context: Context) -> Sequence[Operand]:
+    """Parameters that nothing beside them gives a type take that of their other places, where it is known."""
+    if context.parameters is None or not _are_untyped(name, operands):
+        return operands
+    parameters = context.parameters
+    return [
+        replace(operand, expr=parameters.alone(*operand.parameter, operand.node))
+        if operand.expr is None and operand.parameter is not None and operand.parameter[0] in parameters.known
+        else operand
+        for operand in operands
+    ]
+
+
+def _are_untyped(name: str, operands: Sequence[Operand]) -> bool:
+    """Whether there are parameters that could be of several types: neither the function nor a value says which."""
+    if not any(operand.is_parameter for operand in operands):
+        return False
+    if name in _OF_ANY_TYPE:
+        return True
+    if any(operand.expr is not None for operand in operands):
+        return False
+    found = (FUNCTIONS[name].signature(args) for args in _typed(operands))
+    return len({signature.args for signature in found if signature is not None}) != 1
 
 
 def _prepared(name: str, operands: Sequence[Operand], context: Context) -> Sequence[Operand]:

@@ -46,7 +46,7 @@ def bind_from(query: exp.Select, inner: SubQueries) -> Cluster:
         raise inner.context.refuse(
             query,
             "SELECT without FROM",
-            detail="A view follows a table or another view.",
+            detail="A view follows a table or another view, and a query reads one.",
             hint="Name a table: SELECT … FROM t.",
         )
     first = clause.this

@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from viewkeeper.model.types import TIMESTAMP
 from viewkeeper.plan.aggregate import AggregateKind
-from viewkeeper.plan.expr import Call, Case, Cast, Expr, Input, Literal
+from viewkeeper.plan.expr import Call, Case, Cast, Expr, Input, Literal, Parameter
 from viewkeeper.plan.relation import Filter, Project, Relation
 from viewkeeper.sql.constructs import bare
 from viewkeeper.sql.query import exact, refused
@@ -175,7 +175,7 @@ class GroupedSelect:
                     return Input(len(exprs), type)
                 case Input(index, _):
                     raise self._not_grouped(index, node, clause)
-                case Literal():
+                case Literal() | Parameter():
                     return part
                 case Call(name, args, type):
                     return Call(name, tuple(map(lift, args)), type)

@@ -14,9 +14,11 @@ from viewkeeper.sql.query import refused_joins
 from viewkeeper.sql.query.calls import Binder
 from viewkeeper.sql.query.fitting import Operand, fit, meet
 from viewkeeper.sql.query.spellings import OPERATORS
-from viewkeeper.sql.query_syntax import TYPE
+from viewkeeper.sql.query_syntax import MAX, TYPE
 
 _ON_MOMENTS = {"+": "epoch+", "-": "epoch-", "%": "epoch%"}
+_OF_WORDS: dict[type[exp.Expr], str] = {exp.EQ: "has_word", exp.Like: "has_word_like"}
+"""What TOKENS(text) on one side makes of an operator."""
 _ON_DATES = {"+": "date_add", "-": "date_sub"}
 
 
@@ -72,11 +74,27 @@ def _logical(node: exp.Expr, binder: Binder) -> Expr:
 def _two_sided(node: exp.Expr, binder: Binder) -> Expr:
     name, shown = OPERATORS[type(node)]
     _check_parts(node, {"this", "expression", "typed", "safe", "negate"}, binder)
+    text, value = _words_of(node)
+    if text is not None:
+        call = _fit(_OF_WORDS[type(node)], f"TOKENS(…) {shown}", node, binder, text, value)
+        return _negated(call) if node.args.get("negate") else call
     operands = [binder.operand(node.this), binder.operand(node.expression)]
     if name in _ON_MOMENTS:
         name, operands = _on_time(name, operands, node, binder)
     call = fit(name, operands, shown if name == "like" else f"operator {shown}", node, binder.context)
     return _negated(call) if node.args.get("negate") else call
+
+
+def _words_of(node: exp.Expr) -> tuple[exp.Expr | None, exp.Expr]:
+    """The text of TOKENS(text) = value or TOKENS(text) LIKE value, and the value; None if the node is neither."""
+    left, right = bare(node.this), bare(node.expression)
+    if isinstance(node, exp.EQ) and not _is_tokens(left):
+        left, right = right, left
+    return (left.expressions[0] if type(node) in _OF_WORDS and _is_tokens(left) else None), right
+
+
+def _is_tokens(node: exp.Expr) -> bool:
+    return isinstance(node, exp.Anonymous) and node.name.upper() == "TOKENS" and len(node.expressions) == 1
 
 
 def _on_time(name: str, operands: list[Operand], node: exp.Expr, binder: Binder) -> tuple[str, list[Operand]]:
@@ -113,7 +131,10 @@ def _between(node: exp.Between, binder: Binder) -> Expr:
 
 
 def _in(node: exp.In, binder: Binder) -> Expr:
-    if node.args.get("field") or node.args.get("unnest"):
+    whole = node.args.get("field")
+    if isinstance(whole, exp.Placeholder) and binder.context.parameters is not None:
+        return _in_parameter(node, whole, binder)
+    if whole or node.args.get("unnest"):
         raise binder.context.refusal(node, refused_joins.IN_FIELD)
     _check_parts(node, {"this", "expressions"}, binder)
     if not node.expressions:
@@ -121,11 +142,22 @@ def _in(node: exp.In, binder: Binder) -> Expr:
     return _fit("in", "IN", node, binder, node.this, *node.expressions)
 
 
+def _in_parameter(node: exp.In, whole: exp.Placeholder, binder: Binder) -> Expr:
+    """IN :list MAX n; without MAX, a list of which nobody knows how long it is."""
+    parameters = binder.context.parameters
+    assert parameters is not None
+    key = parameters.key(whole)
+    members = [Operand(whole, None, parameter=(key, place)) for place in parameters.use_list(whole, node.meta.get(MAX))]
+    return fit("in", [binder.operand(node.this), *members], "IN", node, binder.context)
+
+
 def _is(node: exp.Is, binder: Binder) -> Expr | None:
     right = bare(node.expression)
     if isinstance(right, exp.Null):
-        value = binder.operand(node.this).expr
-        return Literal(True, BOOLEAN) if value is None else Call("is_null", (value,), BOOLEAN)
+        operand = binder.operand(node.this)
+        if operand.expr is None and not operand.is_parameter:
+            return Literal(True, BOOLEAN)
+        return fit("is_null", [operand], "IS NULL", node, binder.context)
     if isinstance(right, exp.Boolean):
         return _fit("<=>", f"IS {right.sql().upper()}", node, binder, node.this, right)
     return None
@@ -148,7 +180,10 @@ def _case(node: exp.Case, binder: Binder) -> Expr:
 
 def _cast(node: exp.Cast, binder: Binder) -> Expr:
     target = typed(Type, node.meta[TYPE])
-    value = binder.operand(node.this).expr
+    operand = binder.operand(node.this)
+    if operand.is_parameter and operand.parameter is not None and binder.context.parameters is not None:
+        return binder.context.parameters.use(*operand.parameter, target, operand.node)
+    value = operand.expr
     if value is None:
         return Literal(None, target)
     if value.type == target:

@@ -147,7 +147,7 @@ class _Window:
 
     def _default(self, node: exp.Expr, type: Type, name: str) -> Literal:
         operand = self._binder.operand(node)
-        found: Expr | None = Literal(None, type) if operand.expr is None else operand.expr
+        found: Expr | None = Literal(None, type) if isinstance(operand.node, exp.Null) else operand.expr
         if operand.is_text and type != STRING:
             found = read_text(operand.node, type, self._context)
         if isinstance(found, Literal) and can_cast(found.type, type):

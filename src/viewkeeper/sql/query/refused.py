@@ -131,17 +131,17 @@ FUNCTIONS: dict[str, Refusal] = {
         ("REGEXP", "REGEXP_LIKE", "REGEXP_EXTRACT", "REGEXP_REPLACE", "REGEXP_COUNT", "REGEXP_INSTR", "RLIKE"),
         _PATTERNS,
     ),
-    **dict.fromkeys(("EXPLODE", "EXPLODE_OUTER", "POSEXPLODE", "INLINE", "STACK", "SPLIT", "TOKENS"), _MULTIPLE),
+    **dict.fromkeys(("EXPLODE", "EXPLODE_OUTER", "POSEXPLODE", "INLINE", "STACK", "SPLIT"), _MULTIPLE),
+    "TOKENS": Refusal(
+        detail="It stands for all words of a text, and so in CREATE INDEX and in conditions alone.",
+        hint="Write CREATE INDEX … ON t (TOKENS(col)), or TOKENS(col) = word or TOKENS(col) LIKE 'wo%' as a condition.",
+    ),
     **dict.fromkeys(
         ("DATE_FORMAT", "TO_CHAR", "TO_DATE", "TO_TIMESTAMP", "DATE", "TIMESTAMP", "FORMAT_NUMBER", "CONVERT"),
         _FORMATS,
     ),
     **dict.fromkeys(("TRY_CAST", "TRY_ADD", "TRY_SUBTRACT", "TRY_MULTIPLY", "TRY_DIVIDE", "TRY_SUM"), _TRY),
     "DECODE": Refusal(detail="Other databases mean different things by it.", hint="Write CASE."),
-    "HASH": Refusal(
-        detail="Each engine has a hash of its own.",
-        hint="Write BUCKET(col, …, n): a stable number from 0 to n - 1.",
-    ),
 }
 """By name, in upper case."""
 

@@ -46,7 +46,9 @@ _OTHER_NAMES: dict[str, str] = {
     "DATE_DIFF": "datediff",
     "ISNULL": "is_null",
 }
-_WRITTEN_OTHERWISE = frozenset({"and", "or", "not", "in", "is_null", "like", "negate", "div"})
+_WRITTEN_OTHERWISE = frozenset(
+    {"and", "or", "not", "in", "is_null", "like", "negate", "div", "has_word", "has_word_like"}
+)
 
 NAMES: dict[str, str] = {
     **{name.upper(): name for name in FUNCTIONS if name.isidentifier() and name not in _WRITTEN_OTHERWISE},
@@ -54,7 +56,7 @@ NAMES: dict[str, str] = {
 }
 """Functions by the name that a query calls them, in upper case."""
 
-FORMS: frozenset[str] = frozenset({"IF", "IIF", "NULLIF", "NVL2", "ISNOTNULL", "DATE_PART", "DATEPART"})
+FORMS: frozenset[str] = frozenset({"IF", "IIF", "NULLIF", "NVL2", "ISNOTNULL", "DATE_PART", "DATEPART", "HASH"})
 """Functions that become an expression of others."""
 
 PARTS: dict[str, str] = {

@@ -1,10 +1,10 @@
-"""The words of a text, for indexes with one entry per word."""
+"""The words of a text, for indexes with one entry per word, conditions on words, and limits of their number."""
 
 from __future__ import annotations
 
 import re
 
-from viewkeeper.execute.rows.letters import lower
+from viewkeeper.model.letters import lower
 
 _WORD = re.compile(r"[^\W_]+")
 

@@ -1,0 +1,250 @@
+"""The view from which a query could be answered by reading one stretch of it.
+
+    A_eq      what is compared with a parameter by equality: the first columns of the key
+    A_ineq    what is compared with a parameter by inequality: at most one, next
+    A_order   ORDER BY, which has to begin with it
+    then the primary keys of all tables; a column only if nothing that equals it is there already
+
+Conditions without parameters stay in the view, and so does what parameters make equal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from viewkeeper.analysis.block import Block, Source, SourceKind, equality
+from viewkeeper.analysis.build import placed, relation_of
+from viewkeeper.analysis.conditions import INEQUALITIES, Conditions, core, is_constant
+from viewkeeper.analysis.schema import Stored
+from viewkeeper.analysis.sqltext import quoted, sql
+from viewkeeper.analysis.viewtext import ViewText, type_of
+from viewkeeper.plan.expr import Expr, Input, Literal, Parameter, children, inputs, rewrite
+
+
+class Refused(Exception):
+    """No view can be made of a query; the text says why, `attributes` which columns it is about."""
+
+    def __init__(self, reason: str, attributes: Sequence[str] = ()) -> None:
+        super().__init__(reason)
+        self.attributes = tuple(attributes)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Constructed:
+    """A view that does not exist yet, and its definition as a block: the conditions are those of the view."""
+
+    stored: Stored
+    block: Block
+    predicates: tuple[str, ...]
+    a_eq: tuple[str, ...]
+    a_ineq: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """The inner sources of a block, and which expressions are compared with parameters."""
+
+    block: Block
+    inner: Block
+    conditions: Conditions
+    text: ViewText
+    a_eq: tuple[Expr, ...]
+    a_ineq: tuple[Expr, ...]
+
+    @property
+    def predicates(self) -> list[Expr]:
+        """P_view: in each class a chain of equalities over what is no parameter; other conditions without any."""
+        found: list[Expr] = []
+        for members in self.conditions.classes():
+            kept = sorted((one for one in members if not isinstance(one, Parameter)), key=is_constant)
+            found += [equality(kept[0], other) for other in kept[1:]]
+        tests = self.conditions.tests
+        found += [test.conjunct for test in tests if test.op != "in" and not has_parameter(test.conjunct)]
+        return found + [one for one in self.conditions.other if not has_parameter(one)]
+
+    def shown(self, expr: Expr) -> str:
+        return sql(expr, lambda column: self.block.name(column.index))
+
+    def view(self, **changes: object) -> Block:
+        """The block of the view: its sources from place 0 on, its predicates, and what else is said of it."""
+        sources, moved = placed(self.inner.sources)
+
+        def place(one: Input) -> Input:
+            source = next(source for source in self.inner.sources if source.has(one.index))
+            return Input(one.index - source.start + moved[source.start], one.type)
+
+        def to_view(expr: Expr | None) -> Expr | None:
+            return None if expr is None else rewrite(expr, place)
+
+        for name in ("outputs", "group", "arguments"):
+            given = changes.get(name)
+            if isinstance(given, tuple) and not (name == "outputs" and "group" in changes):
+                changes[name] = tuple(map(to_view, given))
+        plain = {"group": None, "calls": (), "arguments": (), "having": (), "distinct": False}
+        cut = {"order": (), "limit": None, "limit_max": None, "offset": 0}
+        conjuncts = tuple(rewrite(one, place) for one in self.predicates)
+        made = replace(
+            self.inner,
+            **{**plain, **cut, "sources": tuple(sources), "conjuncts": conjuncts, **changes},  # type: ignore[arg-type]
+        )
+        return replace(made, relation=relation_of(made))
+
+
+def construct(
+    block: Block, name: str, number: int, *, widen: bool = True, windows: Mapping[int, str] | None = None
+) -> Constructed:
+    """The view of a block's inner sources; Refused if none would do.
+
+    With `widen` it has all columns that the query reads; else what is missing is looked up. With `windows`, the texts
+    of queries in FROM by the number of their source, it is a view that is refreshed whole.
+    """
+    found = compared(block, windows or {})
+    if block.group is not None:
+        from viewkeeper.analysis.groupviews import construct_groups
+
+        return construct_groups(found, name, number)
+    _check_adjacent(found)
+    columns, width = _columns(found, widen)
+    made = _made(found, name, number, columns, width)
+    if made.stored.is_temporal and not windows:
+        first = made.stored.columns[0].name
+        raise Refused("its rows would be stored by time, and all new ones at one end of it", [first])
+    return made
+
+
+def compared(block: Block, windows: Mapping[int, str]) -> Compared:
+    """What of a block a view is made of; Refused if it has what no view has."""
+    inner = inner_block(block)
+    conditions = Conditions(inner.conjuncts)
+    if any(source.stored is None and number not in windows for number, source in enumerate(inner.sources)):
+        raise Refused("a query in FROM is not made part of a view")
+    if any(test.op in ("word", "word starts") for test in conditions.tests):
+        raise Refused("a view is not stored by words")
+    if block.factor > 1:
+        raise Refused("a view is not made of grouping sets, or of windows that overlap")
+    if any(source.stored is not None and source.stored.mode == "LOCAL" for source in inner.sources):
+        raise Refused("a LOCAL view is put together when it is read, so no view can be made of it")
+    text = ViewText(inner, windows)
+    a_eq: list[Expr] = []
+    for members in conditions.classes():
+        if any(isinstance(one, Parameter) for one in members):
+            a_eq += [one for one in members if not is_constant(one)][:1]
+    for test in conditions.tests:
+        if test.op == "in" and not any(conditions.are_equal(test.subject, one) for one in a_eq):
+            a_eq.append(test.subject)
+    a_ineq: list[Expr] = []
+    for test in conditions.tests:
+        is_ranged = test.op in INEQUALITIES or test.op == "starts"
+        is_known = any(conditions.are_equal(test.subject, one) for one in (*a_ineq, *a_eq))
+        if is_ranged and not is_known and any(map(has_parameter, test.operands)):
+            a_ineq.append(test.subject)
+    # What grows with time comes last, so that new rows are spread.
+    a_eq.sort(key=text.is_temporal)
+    return Compared(block, inner, conditions, text, tuple(a_eq), tuple(a_ineq))
+
+
+def inner_block(block: Block) -> Block:
+    """A block without the sources that are not joined inside, and without conditions on them."""
+    inner = [number for number, source in enumerate(block.sources) if source.kind is SourceKind.INNER]
+    return replace(
+        block,
+        sources=tuple(block.sources[number] for number in inner),
+        conjuncts=tuple(one for one in block.conjuncts if block.reads(one) <= set(inner)),
+    )
+
+
+def has_parameter(expr: Expr) -> bool:
+    return isinstance(expr, Parameter) or any(map(has_parameter, children(expr)))
+
+
+def _check_adjacent(found: Compared) -> None:
+    """The rows of an answer have to stand side by side in the view."""
+    block, conditions, a_ineq = found.block, found.conditions, found.a_ineq
+    if len(a_ineq) > 1:
+        raise Refused(
+            "two columns are compared with parameters by inequality, and no order puts what is found side by side",
+            [found.shown(one) for one in a_ineq],
+        )
+    order = [expr for sort in block.order if not conditions.constants(expr := core(block.outputs[sort.column]))]
+    if a_ineq and order and not conditions.are_equal(order[0], a_ineq[0]):
+        raise Refused(
+            "ORDER BY does not begin with the column that is compared by inequality, so the first rows may be anywhere",
+            [found.shown(a_ineq[0]), found.shown(order[0])],
+        )
+
+
+def _columns(found: Compared, widen: bool) -> tuple[list[tuple[Expr, bool]], int]:
+    """The columns of the view, each with whether it descends, and how many of them are its key."""
+    block, inner, conditions = found.block, found.inner, found.conditions
+    columns: list[tuple[Expr, bool]] = []
+    covered: set[Expr] = set()
+
+    def add(exprs: Iterable[tuple[Expr, bool]]) -> None:
+        for expr, descending in exprs:
+            one = core(expr)
+            places = set(inputs(one))
+            is_inner = all(any(source.has(place) for source in inner.sources) for place in places)
+            if one not in covered and places and is_inner:
+                columns.append((one, descending))
+                covered.update(conditions.same(one))
+
+    order = [(core(block.outputs[sort.column]), sort.descending) for sort in block.order]
+    add((one, False) for one in found.a_eq)
+    add((one, next((d for expr, d in order if conditions.are_equal(expr, one)), False)) for one in found.a_ineq)
+    add((expr, down) for expr, down in order if not any(isinstance(c, Literal) for c in conditions.constants(expr)))
+    for source in reversed(inner.sources):
+        if source.stored is not None:
+            stored = source.stored
+            keys = [number for number in stored.key if number in (stored.unique or ())]
+            add((Input(source.start + number, stored.columns[number].type), False) for number in keys)
+        else:
+            add((one, False) for one in _window_key(source) or ())
+    width = len(columns)
+    if widen:
+        used = [place for place in sorted(block.used()) if any(source.has(place) for source in inner.sources)]
+        add((Input(place, type_of(inner, place)), False) for place in used)
+    return columns, width
+
+
+def _window_key(source: Source) -> list[Expr] | None:
+    """The key of the table that a window is of; None if the window does not show it: then its rows may repeat."""
+    assert source.derived is not None
+    (window,) = source.derived.parts[0].sources
+    assert window.stored is not None
+    found: list[Expr] = []
+    for number in window.stored.key:
+        wanted = Input(window.start + number, window.stored.columns[number].type)
+        if wanted not in source.derived.outputs:
+            return None
+        found.append(Input(source.start + source.derived.outputs.index(wanted), wanted.type))
+    return found
+
+
+def _made(found: Compared, name: str, number: int, columns: Sequence[tuple[Expr, bool]], width: int) -> Constructed:
+    text, exprs = found.text, [expr for expr, _ in columns]
+    names = text.names(exprs)
+    repeats = any(source.stored is None and _window_key(source) is None for source in found.inner.sources)
+    view = found.view(outputs=tuple(exprs), names=tuple(names))
+    key = [quoted(own) + " DESC" * down for own, (_, down) in list(zip(names, columns, strict=True))[:width]]
+    where = [text.expr(one) for one in found.predicates]
+    stored = Stored(
+        id=number,
+        name=name,
+        kind="view",
+        columns=tuple(text.columns(exprs, names)),
+        visible=len(names),
+        key=tuple(range(width)),
+        descending=tuple(down for _, down in columns[:width]),
+        unique=None if repeats else frozenset(range(width)),
+        mode="PERIODIC" if text.windows else "DEFERRED",
+        plan=view.relation,
+        ddl=text.ddl(name, key, text.shown(exprs, names), where),
+    )
+    return Constructed(
+        stored=stored,
+        block=view,
+        predicates=tuple(where),
+        a_eq=tuple(map(text.expr, found.a_eq)),
+        a_ineq=tuple(map(text.expr, found.a_ineq)),
+    )

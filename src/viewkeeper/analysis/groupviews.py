@@ -1,0 +1,134 @@
+"""The view from which a query with aggregates could be answered: its groups, for each value of A_eq."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from viewkeeper.analysis.block import Block
+from viewkeeper.analysis.conditions import core
+from viewkeeper.analysis.construct import Compared, Constructed, Refused, has_parameter
+from viewkeeper.analysis.schema import Stored
+from viewkeeper.analysis.sqltext import aggregate, quoted
+from viewkeeper.analysis.viewtext import free_name
+from viewkeeper.model.schema import Column
+from viewkeeper.plan.aggregate import WHOLE, AggregateCall
+from viewkeeper.plan.expr import Expr, Input, inputs
+
+Aggregated = tuple[AggregateCall, Expr | None]
+"""A call, and what it is over."""
+
+
+def construct_groups(found: Compared, name: str, number: int) -> Constructed:
+    """The view of groups; Refused if none would do."""
+    block, text = found.block, found.text
+    _check(found)
+    groups: list[Expr] = []
+    covered: set[Expr] = set()
+    for expr in (*found.a_eq, *(block.group or ())):
+        if core(expr) not in covered and any(True for _ in inputs(expr)):
+            groups.append(core(expr))
+            covered.update(found.conditions.same(expr))
+    calls: list[Aggregated] = list(dict.fromkeys(zip(block.calls, block.arguments, strict=True)))
+    group_names = text.names(groups)
+    call_names = _call_names(block, calls, group_names)
+    width = len(groups)
+    view = found.view(
+        group=tuple(groups),
+        calls=tuple(call for call, _ in calls),
+        arguments=tuple(argument for _, argument in calls),
+        outputs=(
+            *(Input(place, expr.type) for place, expr in enumerate(groups)),
+            *(Input(width + place, call.type) for place, (call, _) in enumerate(calls)),
+        ),
+        names=(*group_names, *call_names),
+    )
+    items = text.shown(groups, group_names)
+    items += [
+        f"{aggregate(call, None if argument is None else text.expr(argument))} AS {quoted(own)}"
+        for (call, argument), own in zip(calls, call_names, strict=True)
+    ]
+    names = [*group_names, *call_names]
+    key, down = _key(found, groups, calls)
+    where = [text.expr(one) for one in found.predicates]
+    tail = f" GROUP BY {', '.join(map(text.expr, groups))}" if groups else ""
+    written = [quoted(names[place]) + " DESC" * descending for place, descending in zip(key, down, strict=True)]
+    stored = Stored(
+        id=number,
+        name=name,
+        kind="view",
+        columns=(
+            *text.columns(groups, group_names),
+            *(Column(name=own, type=call.type) for (call, _), own in zip(calls, call_names, strict=True)),
+        ),
+        visible=len(names),
+        key=tuple(key),
+        descending=tuple(down),
+        unique=frozenset(range(width)),
+        mode="PERIODIC" if text.windows else "DEFERRED",
+        plan=view.relation,
+        ddl=text.ddl(name, written, items, where, tail),
+    )
+    a_eq = tuple(map(text.expr, found.a_eq))
+    return Constructed(stored=stored, block=view, predicates=tuple(where), a_eq=a_eq, a_ineq=())
+
+
+def _check(found: Compared) -> None:
+    block = found.block
+    if len(found.inner.sources) < len(block.sources):
+        raise Refused("a view of groups is made of inner joins")
+    if found.a_ineq:
+        raise Refused(
+            "rows are chosen by inequality with a parameter, so no aggregate can be kept for all of its values",
+            [found.shown(one) for one in found.a_ineq],
+        )
+    whole = [str(call.kind) for call in block.calls if call.kind in WHOLE]
+    if whole:
+        raise Refused(f"{whole[0]} needs every value of a group, however many there are", whole)
+    over = (*(block.group or ()), *(argument for argument in block.arguments if argument is not None))
+    if any(map(has_parameter, over)) or any(map(has_parameter, found.conditions.other)):
+        raise Refused("what is grouped or aggregated depends on a parameter by more than a comparison")
+
+
+def _key(found: Compared, groups: Sequence[Expr], calls: Sequence[Aggregated]) -> tuple[list[int], list[bool]]:
+    """The key of the view. One that is refreshed whole is stored in the order of the query, behind A_eq."""
+    width = len(groups)
+    plain = list(range(width)), [False] * width
+    block = found.block
+    if not found.text.windows or not block.order:
+        return plain
+    fixed = len(found.a_eq)
+    key, down = list(range(fixed)), [False] * fixed
+    own = len(block.group or ())
+    for sort in block.order:
+        expr = core(block.outputs[sort.column])
+        if not isinstance(expr, Input):
+            return plain
+        if expr.index < own:
+            assert block.group is not None
+            wanted = core(block.group[expr.index])
+            place = next((n for n, one in enumerate(groups) if found.conditions.are_equal(one, wanted)), None)
+        else:
+            pair = list(zip(block.calls, block.arguments, strict=True))[expr.index - own]
+            place = width + calls.index(pair)
+        if place is not None and place not in key:
+            key.append(place)
+            down.append(sort.descending)
+    rest = [place for place in range(width) if place not in key]
+    return [*key, *rest], [*down, *(False for _ in rest)]
+
+
+def _call_names(block: Block, calls: Sequence[Aggregated], taken: Sequence[str]) -> list[str]:
+    """Names of aggregates: as the query shows them, else what they are."""
+    width = len(block.group or ())
+    pairs = list(zip(block.calls, block.arguments, strict=True))
+    found: list[str] = []
+    for one in calls:
+        place = width + pairs.index(one)
+        shown = (
+            name
+            for name, expr in zip(block.names, block.outputs, strict=True)
+            if isinstance(expr, Input) and expr.index == place and name.isidentifier()
+        )
+        kind = str(one[0].kind).split("(")[0].lower()
+        found.append(free_name(next(shown, kind), [*taken, *found]))
+    return found

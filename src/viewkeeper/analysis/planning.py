@@ -1,0 +1,145 @@
+"""A block planned: its own reads, those of the queries in its FROM, and the rows that come out at most."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from viewkeeper.analysis.block import Block, Derived, Source
+from viewkeeper.analysis.conditions import Conditions
+from viewkeeper.analysis.indexes import proposed
+from viewkeeper.analysis.paths import Path, index_path, paths_of
+from viewkeeper.analysis.reads import Reads, Stuck, moved_known, renumbered
+from viewkeeper.analysis.schema import Schema, Stored
+from viewkeeper.analysis.search import Search
+from viewkeeper.plan.expr import Expr, Input, inputs, rewrite
+
+Allowed = Callable[[Stored], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """The reads of a block; the objects among them that are to be made are in `schema`."""
+
+    block: Block
+    reads: Reads
+    schema: Schema
+
+    @property
+    def made(self) -> list[Stored]:
+        return [self.schema[number] for number in sorted(self.reads.made)]
+
+    def uses(self) -> list[Stored]:
+        """What is read, each once, in the order of the reads."""
+        return [self.schema[number] for number in dict.fromkeys(access.object for access in self.reads.accesses)]
+
+
+@dataclass(frozen=True, slots=True)
+class NotPlanned:
+    """Where the search for reads has ended."""
+
+    block: Block
+    stuck: tuple[Stuck, ...]
+
+
+def plan_block(
+    block: Block,
+    schema: Schema,
+    *,
+    allowed: Allowed,
+    propose: bool = False,
+    hot: bool = False,
+    widen: bool = False,
+) -> Planned | NotPlanned:
+    """The cheapest reads of a block over the views that are allowed; with `propose`, over indexes to be made, too.
+
+    With `hot`, these are also indexes that a TEMPORAL column leads. With `widen`, they have all columns that are read.
+    """
+    conditions = Conditions(block.conjuncts)
+    derived: dict[int, Reads] = {}
+    for number, source in enumerate(block.sources):
+        if source.derived is None:
+            continue
+        inner = _plan_derived(block, source, source.derived, schema, allowed, propose=propose, hot=hot, widen=widen)
+        if isinstance(inner, NotPlanned):
+            return inner
+        derived[number] = inner.reads
+        schema = inner.schema
+    paths: dict[int, list[Path]] = {}
+    for number, source in enumerate(block.sources):
+        if source.stored is None:
+            continue
+        found = [
+            path
+            for path in paths_of(block, number, schema, conditions)
+            if path.is_table or path.stored.id == source.stored.id or allowed(path.stored)
+        ]
+        if propose:
+            given = Conditions((*block.conjuncts, *source.on))
+            new = proposed(block, number, schema, conditions, widen=widen)
+            new += proposed(block, number, schema, conditions, hot=True, widen=widen) if hot else []
+            schema = schema.with_objects(*new)
+            for index in new:
+                path = index_path(block, number, index, schema, given)
+                if path is not None:
+                    found.append(path)
+        paths[number] = found
+    search = Search(block, schema, paths, conditions, derived)
+    best = search.run()
+    if best is None:
+        return NotPlanned(block, tuple(search.stuck))
+    return Planned(block, replace(best, rows=_shown(block, best.rows)), schema)
+
+
+def _shown(block: Block, rows: int) -> int:
+    """How many rows a block shows at most, of so many that it reads."""
+    if block.group is not None and not block.group:
+        return 1
+    found = rows * block.factor
+    return found if block.rows_wanted is None else min(found, block.rows_wanted)
+
+
+def _plan_derived(
+    block: Block,
+    source: Source,
+    derived: Derived,
+    schema: Schema,
+    allowed: Allowed,
+    *,
+    propose: bool,
+    hot: bool,
+    widen: bool,
+) -> Planned | NotPlanned:
+    """The reads of a query in FROM, all of its parts one after the other."""
+    reads = Reads()
+    rows = 0
+    for part in derived.parts:
+        inner = plan_block(
+            _narrowed(block, source, derived, part), schema, allowed=allowed, propose=propose, hot=hot, widen=widen
+        )
+        if isinstance(inner, NotPlanned):
+            return inner
+        schema = inner.schema
+        by = len(reads.accesses)
+        reads = Reads(
+            accesses=(*reads.accesses, *(renumbered(access, by) for access in inner.reads.accesses)),
+            known={number: moved_known(one, by) for number, one in inner.reads.known.items()},
+            rows=1,
+            made=reads.made | inner.reads.made,
+        )
+        rows += inner.reads.rows * derived.factor
+    return Planned(block, replace(reads, rows=rows), schema)
+
+
+def _narrowed(block: Block, source: Source, derived: Derived, part: Block) -> Block:
+    """A query in FROM with the conditions around it that are on its rows, or on its groups."""
+    if part.limit_max is not None or len(derived.parts) != 1 or not derived.outputs:
+        return part
+    more: list[Expr] = []
+    for conjunct in block.conjuncts:
+        places = set(inputs(conjunct))
+        if places and all(map(source.has, places)):
+            fields = {place: derived.outputs[place - source.start] for place in places}
+            if all(field is not None for field in fields.values()):
+                more.append(rewrite(conjunct, lambda one: fields[one.index] or Input(one.index, one.type)))  # noqa: B023
+    return replace(part, conjuncts=(*part.conjuncts, *more))

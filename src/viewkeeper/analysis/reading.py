@@ -1,0 +1,315 @@
+"""One read of a source by a path: by which values, and how many rows it finds at most.
+
+It is bounded if a key or CARDINALITY limits what is under its key, or if LIMIT does: the first rows in stored order are
+enough where that is the order wanted, where nothing drops rows later on, and where the read itself applies all
+conditions on its source.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from viewkeeper.analysis.block import WORD, Source, SourceKind
+from viewkeeper.analysis.conditions import Conditions, Test, core, is_constant
+from viewkeeper.analysis.paths import Path, path_rows
+from viewkeeper.analysis.reads import Known, Reads
+from viewkeeper.analysis.scope import Scope
+from viewkeeper.plan.access import Access, AccessKind, Count, Found, Operand
+from viewkeeper.plan.expr import Call, Expr, Input, Literal, Parameter, inputs
+
+
+class Reading:
+    """A source, and a path to it, while a read of it is made."""
+
+    def __init__(self, scope: Scope, reads: Reads, number: int, path: Path) -> None:
+        self.scope = scope
+        self.block = scope.block
+        self.before = reads
+        self.number = number
+        self.path = path
+        self.source = scope.block.sources[number]
+        self.among = scope.conditions
+        if self.source.kind is not SourceKind.INNER:
+            self.among = Conditions((*scope.block.conjuncts, *self.source.on))
+        self.equal: list[tuple[Operand, ...]] = []
+        self.covered: set[Expr] = set()
+        self.feeding: dict[int, int] = {}
+        self.keys = 1
+        self._fix()
+
+    @property
+    def fixed(self) -> tuple[int, ...]:
+        return self.path.stored.key[: len(self.equal)]
+
+    def _fix(self) -> None:
+        """Take values for key columns, from the first on, as long as there are some."""
+        for column in self.path.stored.key:
+            expr = self.path.shown[column]
+            if expr is None or not self._fix_one(expr):
+                break
+
+    def _fix_one(self, expr: Expr) -> bool:
+        if isinstance(expr, Literal):
+            self.equal.append((expr,))
+            return True
+        found = self.scope.operand(expr, self.before, self.among, self.source)
+        if found is not None:
+            operand, rows = found
+            self.equal.append((operand,))
+            if isinstance(operand, Found) and operand.access not in self.feeding:
+                self.feeding[operand.access] = rows
+                self.keys *= rows
+            return True
+        test = next(iter(self.among.tests_of(expr, ("in", "word"))), None)
+        if test is None or any(isinstance(one, Parameter) and one.element == -1 for one in test.operands):
+            return False
+        self.equal.append(test.operands)
+        self.covered.add(test.conjunct)
+        self.keys *= len(test.operands)
+        return True
+
+    def reads(self) -> Reads | None:
+        """What is known with this read; None if it has no bound."""
+        under = path_rows(self.path, self.source, frozenset(self.fixed), self.scope.schema)
+        lower, upper, starts = self._range()
+        limit: Count | None = None
+        reverse = False
+        limited = self._limit(starts)
+        if limited is not None and (under is None or limited[1] < under):
+            limit, under, reverse = limited
+        if under is None:
+            return None
+        return self._made(under, limit, reverse, (lower, upper, starts))
+
+    def _made(
+        self,
+        under: int,
+        limit: Count | None,
+        reverse: bool,
+        between: tuple[tuple[Operand, bool] | None, tuple[Operand, bool] | None, Operand | None],
+    ) -> Reads:
+        path, stored, source = self.path, self.path.stored, self.source
+        copies = stored.copies
+        is_direct = not path.misses
+        joined = bool(self.feeding)
+        kind = AccessKind.LOOKUP_JOIN if joined else AccessKind.INDEX_SCAN
+        if limit is not None and joined:
+            kind = AccessKind.SORTED_INDEX_JOIN
+        elif not joined and len(self.equal) == len(stored.key) and under == 1:
+            kind = AccessKind.LOOKUP
+        condition = self.scope.condition(source, frozenset(self.covered)) if is_direct else None
+        first = Access(
+            kind=kind,
+            object=stored.id,
+            name=stored.name,
+            leaf=source.leaf if is_direct else None,
+            shows=self._shows() if is_direct and not self._is_own() else None,
+            equal=tuple(self.equal),
+            lower=between[0],
+            upper=between[1],
+            starts=between[2],
+            limit=limit,
+            reverse=reverse,
+            words=self._words_among(len(self.equal) + 1),
+            condition=condition,
+            operations=self.keys * copies,
+            rows=self.keys * under,
+        )
+        accesses = [*self.before.accesses, first]
+        if not is_direct:
+            accesses.append(self._base(len(accesses) - 1, first.rows))
+        columns = path.columns() if is_direct else _own(source)
+        rows = first.rows
+        made = {stored.id} if stored.ddl is not None else set()
+        per = under if not joined else under * _alternatives(self.equal)
+        return Reads(
+            accesses=tuple(accesses),
+            known={
+                **self.before.known,
+                self.number: Known(access=len(accesses) - 1, columns=columns, rows=rows),
+            },
+            rows=self.before.rows * (per if joined else first.rows),
+            limited=self.before.limited or limit is not None,
+            made=self.before.made | made,
+        )
+
+    def _words_among(self, count: int) -> frozenset[int]:
+        """Which of the first key columns are words of a text."""
+        shown = (self.path.shown[column] for column in self.path.stored.key[:count])
+        return frozenset(n for n, expr in enumerate(shown) if isinstance(expr, Call) and expr.name == WORD)
+
+    def _is_own(self) -> bool:
+        return self.source.stored is not None and self.path.stored.id == self.source.stored.id
+
+    def _shows(self) -> tuple[int | None, ...]:
+        """For each column of the source, the column of what is read that has it."""
+        columns = self.path.columns()
+        return tuple(columns.get(expr) for expr in _own(self.source))
+
+    def _base(self, entries: int, rows: int) -> Access:
+        """The rows of the table that entries are of."""
+        table = self.source.stored
+        assert table is not None
+        equal = tuple(
+            (Found(access=entries, column=place, type=self.path.stored.columns[place].type),) for place in self.path.key
+        )
+        condition = self.scope.condition(self.source, frozenset(self.covered))
+        return Access(
+            kind=AccessKind.LOOKUP_JOIN,
+            object=table.id,
+            name=table.name,
+            leaf=self.source.leaf,
+            equal=equal,
+            condition=condition,
+            operations=rows,
+            rows=rows,
+        )
+
+    def _next_column(self) -> Expr | None:
+        """What the key column behind those with values is."""
+        key = self.path.stored.key
+        return self.path.shown[key[len(self.equal)]] if len(self.equal) < len(key) else None
+
+    def _range(self) -> tuple[tuple[Operand, bool] | None, tuple[Operand, bool] | None, Operand | None]:
+        """The bounds of the next key column; what they see to is covered."""
+        expr = self._next_column()
+        if expr is None:
+            return None, None, None
+        lower: tuple[Operand, bool] | None = None
+        upper: tuple[Operand, bool] | None = None
+        tests = list(self.among.tests_of(expr))
+        starts: Test | None = next((test for test in tests if test.op in ("starts", "word starts")), None)
+        if starts is not None:
+            self.covered.add(starts.conjunct)
+            return None, None, starts.operands[0]
+        for test in tests:
+            if core(test.subject) != core(expr) and not self.among.are_equal(test.subject, expr):
+                continue
+            if test.op in (">", ">=") and lower is None:
+                lower = test.operands[0], test.op == ">="
+                self.covered.add(test.conjunct)
+            elif test.op in ("<", "<=") and upper is None:
+                upper = test.operands[0], test.op == "<="
+                self.covered.add(test.conjunct)
+        return lower, upper, None
+
+    # Whether the first rows are enough
+
+    def _may_limit(self) -> bool:
+        block = self.block
+        return (
+            block.rows_wanted is not None
+            and block.group is None
+            and not block.distinct
+            and self.source.kind is SourceKind.INNER
+            and not self.before.limited
+        )
+
+    def _limit(self, starts: Operand | None) -> tuple[Count, int, bool] | None:
+        """The limit, as given and at most, and the direction; None if the first rows are not enough."""
+        block, wanted = self.block, self.block.rows_wanted
+        if not self._may_limit() or wanted is None or not self._is_last() or not self._covers_all():
+            return None
+        reverse = self._direction()
+        if reverse is None:
+            return None
+        # Under one word there is one entry of a row; under several there may be one for each.
+        words = 1 if starts is None else self._words()
+        if words is None or (words > 1 and block.order):
+            return None
+        exact = block.limit if block.offset == 0 and words == 1 and block.limit is not None else wanted * words
+        return exact, wanted * words, reverse
+
+    def _words(self) -> int | None:
+        """How many entries one row has at most; None if it may be any number."""
+        if not self.path.misses or self.path.stored.plan is None:
+            return 1
+        return path_rows(self.path, self.source, frozenset(self.path.key), self.scope.schema)
+
+    def _is_last(self) -> bool:
+        """Whether all that follows keeps every row, and so does all before that depends on this source."""
+        waiting = self._waiting()
+        return all(
+            source.kind is SourceKind.LEFT
+            or number == self.number
+            or (number in self.before.known and number not in waiting)
+            for number, source in enumerate(self.block.sources)
+        )
+
+    def _waiting(self) -> frozenset[int]:
+        """The sources read before whose partners are known only with a row of this one: ON compares them with it."""
+        found = {self.number}
+        for number, source in enumerate(self.block.sources):
+            if number in self.before.known and any(not found.isdisjoint(self.block.reads(one)) for one in source.on):
+                found.add(number)
+        return frozenset(found - {self.number})
+
+    def _covers_all(self) -> bool:
+        """Whether the read applies every condition on its source, and none is on what follows."""
+        fixed = {self.path.shown[column] for column in self.fixed}
+        known = {*self.before.known, self.number} - self._waiting()
+        for conjunct in self.block.conjuncts:
+            reads = self.block.reads(conjunct)
+            if not reads <= known:
+                return False
+            if self.number not in reads or conjunct in self.covered:
+                continue
+            if not self._is_fixed(conjunct, fixed):
+                return False
+        return True
+
+    def _is_fixed(self, conjunct: Expr, fixed: set[Expr | None]) -> bool:
+        """Whether a condition is an equality that the values of the key columns see to."""
+        pair = next((pair for pair in self.among.equalities if pair[2] is conjunct or pair[2] == conjunct), None)
+        if pair is None:
+            return False
+        members = self.among.same(pair[0])
+        own = [one for one in members if any(map(self.source.has, inputs(one)))]
+        return sum(map(is_constant, members)) <= 1 and all(one in fixed for one in own)
+
+    def _direction(self) -> bool | None:
+        """Whether stored order has to be read backwards to have the order wanted; None if it is neither."""
+        stored = self.path.stored
+        behind = [
+            (self.path.shown[column], descends) for column, descends in zip(stored.key, stored.descending, strict=True)
+        ][len(self.equal) :]
+        fixed = {core(expr) for column in self.fixed if (expr := self.path.shown[column]) is not None}
+        reverse: bool | None = None
+        seen = set(self.fixed)
+        waiting = self._waiting()
+        for sort in self.block.order:
+            expr = core(self.block.outputs[sort.column])
+            places = set(inputs(expr))
+            if self.among.constants(expr) or not fixed.isdisjoint(self.among.same(expr)):
+                continue
+            if not all(map(self.source.has, places)) or not places:
+                if all(self.block.source_at(place) in self.before.known.keys() - waiting for place in places):
+                    continue
+                return None
+            if stored.unique is not None and stored.unique <= seen:
+                break
+            if not behind:
+                return None
+            here, descends = behind.pop(0)
+            if here is None or core(here) not in self.among.same(expr):
+                return None
+            turned = descends is not sort.descending
+            if reverse is not None and reverse is not turned:
+                return None
+            reverse = turned
+            # What the order names again changes nothing.
+            fixed.add(core(here))
+            seen.add(stored.key[len(stored.key) - len(behind) - 1])
+        return bool(reverse)
+
+
+def _alternatives(equal: Sequence[tuple[Operand, ...]]) -> int:
+    found = 1
+    for values in equal:
+        found *= len(values)
+    return found
+
+
+def _own(source: Source) -> dict[Expr, int]:
+    assert source.stored is not None
+    return {Input(source.start + number, column.type): number for number, column in enumerate(source.stored.columns)}

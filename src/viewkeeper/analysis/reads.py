@@ -1,0 +1,70 @@
+"""Reads of a block, one after the other: what was read by which access, and what a source could not be read by."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from viewkeeper.analysis.paths import Path
+from viewkeeper.plan.access import Access, Found, Operand
+from viewkeeper.plan.expr import Expr
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    """A source that has been read: by which access, and where its expressions are in the rows of that.
+
+    `rows` are those read at most.
+    """
+
+    access: int
+    columns: Mapping[Expr, int]
+    rows: int
+    inner: Mapping[int, Known] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reads:
+    """A way through some sources. `made` are the objects among those read that do not exist yet, by id.
+
+    `rows` are those of the join so far at most. Once it is `limited`, only sources that keep every row may follow.
+    """
+
+    accesses: tuple[Access, ...] = ()
+    known: Mapping[int, Known] = field(default_factory=dict)
+    rows: int = 1
+    limited: bool = False
+    made: frozenset[int] = frozenset()
+
+    @property
+    def cost(self) -> tuple[int, int, int]:
+        return (
+            len(self.made),
+            sum(access.operations for access in self.accesses),
+            sum(access.rows for access in self.accesses),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Stuck:
+    """Why a source could not be read next. `path` is None where it has no equality on a first key column at all."""
+
+    source: int
+    path: Path
+    fixed: tuple[int, ...]
+    read: frozenset[int]
+
+
+def renumbered(access: Access, by: int) -> Access:
+    """An access of a query in FROM, behind others."""
+    equal = tuple(tuple(_shifted(one, by) for one in values) for values in access.equal)
+    return replace(access, equal=equal)
+
+
+def _shifted(operand: Operand, by: int) -> Operand:
+    return replace(operand, access=operand.access + by) if isinstance(operand, Found) else operand
+
+
+def moved_known(known: Known, by: int) -> Known:
+    inner = {number: moved_known(one, by) for number, one in known.inner.items()}
+    return Known(access=known.access + by, columns=known.columns, rows=known.rows, inner=inner)

@@ -1,0 +1,80 @@
+"""Why a query has no bound, in sentences: which step, which attribute."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from viewkeeper.analysis.block import Block, SourceKind
+from viewkeeper.analysis.construct import Refused
+from viewkeeper.analysis.planning import NotPlanned
+from viewkeeper.analysis.reads import Stuck
+from viewkeeper.plan.expr import Expr, Input, Parameter, children
+from viewkeeper.plan.filling import ANY_LENGTH
+
+NO_HELP = "even from one that is made for it, any number of rows would be read"
+"""The refusal of a view that does not make fewer rows of the answer."""
+
+
+def reason_of(failed: NotPlanned, refusals: Sequence[Refused]) -> str:
+    """What stands in the way of a bounded plan, then of a view."""
+    found = [_stuck(failed)]
+    for refusal in refusals[-1:]:
+        text = str(refusal)
+        if text == NO_HELP:
+            found += _shown_alike(failed.block)
+        else:
+            found.append(f"A view does not help: {text}{'' if text.endswith('.') else '.'}")
+    return " ".join(found)
+
+
+def _shown_alike(block: Block) -> list[str]:
+    """Why no view makes what is read fewer."""
+    if any(True for conjunct in block.conjuncts for one in _parameters(conjunct) if one.element == ANY_LENGTH):
+        return []
+    if block.rows_wanted is not None:
+        return ["No order of rows puts those that it asks for side by side."]
+    return ["So many rows may belong to its answer, however they are stored."]
+
+
+def _stuck(failed: NotPlanned) -> str:
+    block = failed.block
+    lists = sorted({str(one.key) for conjunct in block.conjuncts for one in _parameters(conjunct) if one.element == -1})
+    if lists:
+        return f"The list :{lists[0]} may have any length."
+    if not failed.stuck:
+        return "Any number of rows may be read."
+    best = max(failed.stuck, key=lambda one: len(fixed_columns(block, one)))
+    return _sentence(block, best)
+
+
+def _sentence(block: Block, stuck: Stuck) -> str:
+    source = block.sources[stuck.source]
+    assert source.stored is not None
+    columns = [source.stored.columns[n].name for n in fixed_columns(block, stuck)]
+    name = source.stored.name
+    if not columns:
+        if block.rows_wanted is not None and block.group is None:
+            return f'The scan of "{name}" may have to read any number of rows before LIMIT is reached.'
+        return f'The scan of "{name}" reads all of its rows.'
+    by = ", ".join(columns)
+    step = "lookup" if source.kind is SourceKind.INNER and not stuck.read else "join"
+    text = f'The {step} of "{name}" by {by} may find any number of rows'
+    if block.limit is not None and block.limit_max is None:
+        return f"{text}: LIMIT has no declared maximum."
+    if block.rows_wanted is not None and block.group is None:
+        return f"{text}, and LIMIT does not stop it: rows are dropped or sorted behind it."
+    return f"{text}."
+
+
+def fixed_columns(block: Block, stuck: Stuck) -> list[int]:
+    """The columns of the source itself that a read has values for."""
+    start = block.sources[stuck.source].start
+    shown = (stuck.path.shown[place] for place in stuck.fixed)
+    return list(dict.fromkeys(expr.index - start for expr in shown if isinstance(expr, Input)))
+
+
+def _parameters(expr: Expr) -> Iterator[Parameter]:
+    if isinstance(expr, Parameter):
+        yield expr
+    for child in children(expr):
+        yield from _parameters(child)

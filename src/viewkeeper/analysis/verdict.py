@@ -1,0 +1,84 @@
+"""What the analysis says: a level, bounds as numbers, the plan, what is still to be made, and why it has no bound."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from viewkeeper.analysis.schema import Stored
+from viewkeeper.plan.access import QueryPlan
+
+UNBOUNDED = "unbounded"
+LEVELS = ("SI-0", "SI-1", "SI-2", "SI-3", UNBOUNDED)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Suggestion:
+    """A change that was tried: with it the level is another one."""
+
+    text: str
+    level: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeltaQuery:
+    """What a changed row of a table looks up to bring a view up to date, as SQL; `reads` and `rows` are at most.
+
+    None if it may find any number of rows.
+    """
+
+    view: str
+    table: str
+    sql: str
+    reads: int | None
+    rows: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """The verdict on a query or a view.
+
+    `level`: "SI-0" by primary keys, "SI-1" with indexes, "SI-2" with views that are maintained incrementally at a
+    bounded cost, "SI-3" with views that are refreshed in parallel, or "unbounded". `operations_max` and `rows_max` are
+    what one execution reads at most; None if there is no bound. `storage` are the rows of the views needed: at most a
+    factor of a table's rows. `maintenance` are, by table, reads and writes for each changed row, over all indexes and
+    views of the table, those in `needs` included. `needs` are the statements still to be run, `made` what they make.
+    """
+
+    level: str
+    operations_max: int | None = None
+    rows_max: int | None = None
+    storage: tuple[int, str] | None = None
+    maintenance: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    needs: tuple[str, ...] = ()
+    reason: str = ""
+    plan: str = ""
+    uses: tuple[str, ...] = ()
+    delta_queries: tuple[DeltaQuery, ...] = ()
+    dependencies: tuple[str, ...] = ()
+    predicates: tuple[str, ...] = ()
+    suggestions: tuple[Suggestion, ...] = ()
+    added: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    latency: tuple[float, float] | None = None
+    slo: float | None = None
+    physical: QueryPlan | None = field(default=None, repr=False)
+    made: tuple[Stored, ...] = field(default=(), repr=False)
+
+    @property
+    def is_bounded(self) -> bool:
+        """Whether the work of one execution is bounded, whatever is said of maintenance."""
+        return self.operations_max is not None
+
+    @property
+    def meets_slo(self) -> bool | None:
+        """Whether the predicted 99th percentile is at most `slo`; None if there is none, False without a bound."""
+        if self.slo is None:
+            return None
+        if not self.is_bounded:
+            return False
+        return None if self.latency is None else self.latency[1] <= self.slo
+
+    def __str__(self) -> str:
+        from viewkeeper.analysis.report import report
+
+        return report(self)

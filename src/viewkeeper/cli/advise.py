@@ -1,0 +1,145 @@
+"""`viewkeeper advise`: what a file of queries needs, whether each stays fast, and what it costs to write."""
+
+from __future__ import annotations
+
+import json
+from contextlib import ExitStack
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from viewkeeper.cli.explain import Slo
+from viewkeeper.cli.opening import open_existing
+from viewkeeper.cli.queryfile import Queries, read_queries
+
+if TYPE_CHECKING:
+    from viewkeeper.analysis.advice import Advice, Advised
+    from viewkeeper.database import Database
+
+
+def advise(
+    files: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="[PATH] FILE",
+            help="The folder of a database, if there is one; then files of queries, - for standard input.",
+            show_default=False,
+        ),
+    ],
+    slo: Slo = None,
+    apply: Annotated[bool, typer.Option("--apply", help="Create what is needed in the database.")] = False,
+    maintain: Annotated[
+        str | None,
+        typer.Option("--maintain", metavar="MODE", help="The mode of what is created.", show_default=False),
+    ] = None,
+    levels: Annotated[bool, typer.Option("--levels", help="Print what each level guarantees here.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Show which queries stay fast as the data grows, what they need, and what that costs each write.
+
+    The files may have CREATE statements, too: they are analysed as if they had been run. The exit code is 1 if a query
+    has no bound, or with --slo is predicted to be too slow.
+    """
+    path = Path(files[0]) if Path(files[0]).is_dir() else None
+    names = files if path is None else files[1:]
+    if not names:
+        raise typer.BadParameter("name at least one file of queries")
+    if levels and as_json:
+        raise typer.BadParameter("--levels is in what --json prints")
+    if apply and path is None:
+        raise typer.BadParameter("--apply needs the folder of a database in front of the files")
+    found = read_queries(names)
+    if apply and found.definitions:
+        raise typer.BadParameter("--apply creates what queries need; run CREATE statements with viewkeeper sql first")
+    advice = _advice(path, found, slo)
+    ddl = _maintained(advice, maintain)
+    _print(advice, ddl, levels=levels, as_json=as_json)
+    if apply and path is not None:
+        _apply(path, ddl)
+    if not advice.is_good:
+        raise typer.Exit(1)
+
+
+def _advice(path: Path | None, found: Queries, slo: str | None) -> Advice:
+    with ExitStack() as stack:
+        if path is not None:
+            db = stack.enter_context(open_existing(path))
+            if not found.definitions:
+                return db.advise(found.queries, slo=slo)
+        else:
+            db = None
+        empty = stack.enter_context(_like(db, stack.enter_context(TemporaryDirectory(prefix="viewkeeper-"))))
+        for text in found.definitions:
+            empty.execute(text)
+        return empty.advise(found.queries, slo=slo)
+
+
+def _like(db: Database | None, folder: str) -> Database:
+    """A database with the tables and views of another one, and no rows."""
+    from viewkeeper import database
+
+    made = database.open(folder, durability="os")
+    if db is not None:
+        views = sorted(db.views(), key=lambda view: view.id)
+        for one in (*db.tables(), *views):
+            made.execute(str(one))
+    return made
+
+
+def _maintained(advice: Advice, mode: str | None) -> list[str]:
+    from viewkeeper.analysis.ddl import maintained
+
+    return [maintained(text, mode) for text in advice.ddl]
+
+
+def _print(advice: Advice, ddl: list[str], *, levels: bool, as_json: bool) -> None:
+    if as_json:
+        typer.echo(json.dumps(_as_json(advice, ddl), indent=2, ensure_ascii=False))
+    elif levels:
+        from viewkeeper.analysis.advicetext import levels_text
+
+        typer.echo(levels_text(advice))
+    else:
+        from dataclasses import replace
+
+        typer.echo(str(replace(advice, ddl=tuple(ddl))))
+
+
+def _apply(path: Path, ddl: list[str]) -> None:
+    from viewkeeper import database
+
+    with database.open(path) as db:
+        for number, text in enumerate(ddl, 1):
+            typer.echo(f"{number}/{len(ddl)}  {text}", err=True)
+            db.execute(text)
+
+
+def _as_json(advice: Advice, ddl: list[str]) -> dict[str, Any]:
+    """Names are never taken away from it; new ones may come."""
+    from viewkeeper.analysis.advice import table_one
+    from viewkeeper.analysis.report import costs_json
+
+    costs = {table: (cost.reads, cost.writes, cost.new_reads, cost.new_writes) for table, cost in advice.tables.items()}
+    return {
+        "good": advice.is_good,
+        "slo_ms": advice.slo,
+        "queries": [_query_json(one) for one in advice.queries],
+        "tables": costs_json(costs),
+        "ddl": ddl,
+        "levels": table_one(advice),
+    }
+
+
+def _query_json(one: Advised) -> dict[str, Any]:
+    from viewkeeper.analysis.report import as_json
+
+    return {
+        "name": one.name,
+        "sql": one.sql,
+        "good": one.is_good,
+        "level": one.level,
+        "error": one.error,
+        "verdict": None if one.verdict is None else as_json(one.verdict),
+    }

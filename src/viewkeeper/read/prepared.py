@@ -1,0 +1,189 @@
+"""Queries that were analysed: what each one reads at most, and what runs it. Kept by text and version of the catalog.
+
+A query by the key of one table or view takes the short way of bykey.py. All others are run by their plan. What has no
+bound is refused, or read in full where that is allowed.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from contextlib import suppress
+from dataclasses import dataclass, field
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
+
+from viewkeeper.errors import Unbounded, Unsupported, ViewBehind, WrongType
+from viewkeeper.read.bykey import dict_maker
+from viewkeeper.read.nojoinindex import NoJoinIndex
+from viewkeeper.read.rows import ReadMeta, Rows
+from viewkeeper.sql.statements import JoinSelect, Select
+from viewkeeper.store.interface import Catalog, Store
+
+if TYPE_CHECKING:
+    from viewkeeper.analysis.schema import Schema
+    from viewkeeper.analysis.verdict import Verdict
+    from viewkeeper.read.consistency import Asked
+    from viewkeeper.read.handle import Handle
+    from viewkeeper.read.planned import Planned
+    from viewkeeper.sql.parse import Parsed
+    from viewkeeper.sql.statements import Query
+
+KEPT = 1_000
+"""Queries of one database that are kept."""
+
+
+@dataclass(slots=True, eq=False)
+class Prepared:
+    """A query over one version of the catalog. `by_key` is False once it is known that the short way will not do."""
+
+    parsed: Parsed
+    catalog: Catalog
+    query: Query
+    verdict: Verdict
+    planned: Planned | None
+    by_key: bool | None = None
+
+    def select(self, params: Any) -> Select | JoinSelect | None:
+        """What it asks of one table or view by key, or of a join; None if it is another query."""
+        if self.by_key is False:
+            return None
+        from viewkeeper.sql.bind import bind
+        from viewkeeper.sql.sources import finder
+
+        try:
+            found = bind(self.parsed, finder(self.catalog), params)
+        except Unsupported:
+            self.by_key = False
+            return None
+        except WrongType:
+            if params or self.planned is None:
+                raise
+            # A constant that is not of the type of the key column: k > 2.5. The plan converts what is compared.
+            self.by_key = False
+            return None
+        assert isinstance(found, Select | JoinSelect)
+        if isinstance(found, JoinSelect) and self.planned is not None:
+            # Its plan is better, and to bind a join for its parameters takes longer than to run it.
+            self.by_key = False
+        return found
+
+
+@dataclass(slots=True)
+class _Known:
+    """The queries of one store, and its schema."""
+
+    lock: Lock = field(default_factory=Lock)
+    queries: OrderedDict[str, Prepared] = field(default_factory=OrderedDict)
+    schema: tuple[bytes, Schema] | None = None
+
+
+_known: WeakKeyDictionary[Store, _Known] = WeakKeyDictionary()
+
+
+def schema_now(store: Store, catalog: Catalog) -> Schema:
+    """The tables and views of a catalog as the analysis sees them."""
+    from viewkeeper.views.bound import bound_in
+    from viewkeeper.views.scaling import schema_of
+
+    known = _known.setdefault(store, _Known())
+    if known.schema is None or known.schema[0] != catalog.version:
+        known.schema = catalog.version, schema_of(bound_in(store, catalog))
+    return known.schema[1]
+
+
+def prepare(store: Store, catalog: Catalog, parsed: Parsed, sql: str) -> Prepared:
+    """A query, analysed; the same as before unless the catalog has changed."""
+    known = _known.setdefault(store, _Known())
+    found = known.queries.get(sql)
+    if found is not None and found.catalog.version == catalog.version:
+        return found
+    from viewkeeper.analysis.analyse import analyse
+    from viewkeeper.read.planned import Planned
+    from viewkeeper.sql.bind import query_of
+    from viewkeeper.sql.sources import finder
+
+    query = query_of(parsed, finder(catalog))
+    verdict = analyse(query, schema_now(store, catalog))
+    plan = verdict.physical if not verdict.needs else None
+    planned = None if plan is None else Planned(plan, catalog)
+    found = Prepared(parsed, catalog, query, verdict, planned)
+    with known.lock:
+        known.queries[sql] = found
+        known.queries.move_to_end(sql)
+        while len(known.queries) > KEPT:
+            known.queries.popitem(last=False)
+    return found
+
+
+def run(
+    handle: Handle, prepared: Prepared, params: Any, asked: Asked, *, allow_scan: bool, in_order: bool = False
+) -> Rows:
+    """The rows of a query as of now. Unbounded if it has no bounded plan, unless it may scan.
+
+    With `in_order` it may read one table or view, or one key of a join index, in stored order, and nothing else.
+    """
+    from viewkeeper.read.now import select_now
+
+    statement = prepared.select(params) if prepared.planned is not None or allow_scan or in_order else None
+    if isinstance(statement, Select):
+        rows = select_now(handle, prepared.catalog, statement, asked)
+        rows.meta.path = rows.meta.path if prepared.planned is not None else "scan"
+        return rows
+    if prepared.planned is None and isinstance(statement, JoinSelect):
+        with suppress(NoJoinIndex):
+            return select_now(handle, prepared.catalog, statement, asked)
+    from viewkeeper.sql.query_params import cells_of
+
+    values = cells_of(prepared.query, params)
+    if prepared.planned is None:
+        if allow_scan:
+            return _scanned(handle, prepared, values, asked)
+        raise unbounded(prepared.verdict)
+    if handle.moments is None:
+        from viewkeeper.read.moments import Moments
+
+        handle.moments = Moments(handle)
+    moment = handle.moments.now(prepared.catalog, prepared.planned.objects, asked)
+    return prepared.planned.run(moment, values)
+
+
+def unbounded(verdict: Verdict) -> Unbounded:
+    """The refusal of a query that has no bounded plan now."""
+    from viewkeeper.analysis.suggestions import hint_of
+
+    if verdict.needs and verdict.level != "unbounded":
+        listed = "".join(f"\n    {text};" for text in verdict.needs)
+        error = Unbounded(
+            "the query reads any number of rows with the indexes and views that there are",
+            detail=f"With these it would be {verdict.level}, at most {_operations(verdict)}:{listed}",
+            hint="Create them, or call db.prepare(sql, create=True); allow_scan=True reads all rows.",
+        )
+    else:
+        error = Unbounded("the query reads any number of rows", detail=verdict.reason, hint=hint_of(verdict))
+    error.verdict = verdict
+    return error
+
+
+def _operations(verdict: Verdict) -> str:
+    return f"{verdict.operations_max:,} operation{'s' if verdict.operations_max != 1 else ''}"
+
+
+def _scanned(handle: Handle, prepared: Prepared, values: Any, asked: Asked) -> Rows:
+    """The rows of a query that reads all rows, at one position. ViewBehind if a view lags behind what is asked for."""
+    from viewkeeper.read.consistency import needed
+
+    if handle.scan is None:
+        raise Unsupported("a query that reads all rows cannot run here", hint="Run it with db.query.")
+    store, catalog = handle.store, prepared.catalog
+    views = [catalog.views[number] for number in prepared.query.sources if number in catalog.views]
+    wanted = max((max(needed(store, view, asked), handle.floor(view)) for view in views), default=0)
+    chunks, position = handle.scan(prepared.query, values)
+    if store.offset(position) < wanted:
+        raise ViewBehind(
+            f"the query stands at position {position}, before {store.position(wanted)}, which is asked for",
+            detail="It reads all rows, and a view among them lags.",
+            hint='Run db.maintain() first, or ask with consistency="any".',
+        )
+    columns = prepared.query.columns
+    return Rows(chunks, columns, dict_maker(columns), ReadMeta(path="scan", position=position))

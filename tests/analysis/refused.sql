@@ -1,0 +1,27 @@
+CREATE TABLE Users (uid BIGINT PRIMARY KEY, name STRING, town STRING, age INT, bio STRING);
+CREATE TABLE Follows (follower BIGINT, followee BIGINT, since TIMESTAMP, PRIMARY KEY (follower, followee)) WITH CARDINALITY (followee, 100);
+CREATE TABLE Posts (pid BIGINT PRIMARY KEY, author BIGINT, at TIMESTAMP TEMPORAL, text STRING, likes INT);
+CREATE TABLE Marks (post BIGINT, word STRING, PRIMARY KEY (post, word));
+
+SELECT * FROM Users;
+SELECT name FROM Users WHERE town = :t;
+SELECT name FROM Users WHERE town = :t ORDER BY age;
+SELECT name FROM Users WHERE town = :t ORDER BY age LIMIT :n;
+SELECT name FROM Users WHERE uid IN :ids;
+SELECT name FROM Users WHERE age > :a AND uid > :b LIMIT 10;
+SELECT name FROM Users WHERE age > :a ORDER BY name LIMIT 10;
+SELECT p.text, u.name FROM Posts p JOIN Users u ON u.uid = p.author WHERE p.author = :a ORDER BY p.at DESC LIMIT 10;
+SELECT p.text, u.name FROM Posts p JOIN Users u ON u.uid = p.author WHERE p.likes = :a ORDER BY p.at DESC LIMIT 10;
+SELECT p.text FROM Follows f JOIN Posts p ON p.author = f.followee WHERE f.follower = :me ORDER BY p.at DESC LIMIT 10;
+SELECT f.follower FROM Follows f WHERE f.followee = :u;
+SELECT COUNT(*) AS n FROM Follows f WHERE f.followee = :u;
+SELECT COUNT(*) AS n FROM Posts WHERE at > :since;
+SELECT PERCENTILE(likes, 0.5) AS m FROM Posts WHERE author = :a;
+SELECT m1.post FROM Marks m1 JOIN Marks m2 ON m1.post = m2.post WHERE m1.word = :a AND m2.word = :b ORDER BY m1.post LIMIT 5;
+SELECT name FROM Users WHERE TOKENS(bio) = :w LIMIT 10;
+SELECT name FROM Users WHERE bio LIKE '%x%' LIMIT 10;
+SELECT u.town, COUNT(*) AS n FROM Users u JOIN Posts p ON p.author = u.uid WHERE u.town = :t GROUP BY u.town;
+SELECT a.name, b.name AS other FROM Users a FULL JOIN Users b ON a.uid = b.age WHERE a.uid = :u;
+SELECT text FROM Posts ORDER BY at DESC LIMIT 20;
+SELECT town, COUNT(*) AS n FROM Users GROUP BY town;
+SELECT DISTINCT town FROM Users;

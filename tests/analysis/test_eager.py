@@ -1,0 +1,73 @@
+"""Aggregates of a join whose changed rows match any number of others: one side is grouped before it is joined."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import viewkeeper as vk
+
+QUERY = (
+    "SELECT u.town, COUNT(*) AS n, SUM(p.likes) AS l, MAX(p.likes) AS m, MIN(u.age) AS y FROM Users u "
+    "JOIN Posts p ON p.author = u.uid WHERE u.town = :town GROUP BY u.town"
+)
+
+
+@pytest.fixture
+def db(tmp_path: Path) -> Iterator[vk.Database]:
+    with vk.open(tmp_path / "db", durability="os") as db:
+        db.execute(
+            "CREATE TABLE Users (uid BIGINT PRIMARY KEY, town STRING, age INT);"
+            "CREATE TABLE Posts (pid BIGINT PRIMARY KEY, author BIGINT, likes INT)"
+        )
+        yield db
+
+
+def test_a_view_of_groups_stands_on_one_of_the_side_that_is_matched_many_times(db: vk.Database) -> None:
+    verdict = db.explain(QUERY, name="perTown")
+    assert (verdict.level, verdict.operations_max, verdict.storage) == ("SI-2", 1, (1, "Users"))
+    first, second = verdict.needs
+    assert first == (
+        'CREATE MATERIALIZED VIEW perTownPostsCounts KEY (author) AS SELECT p.author, COUNT(*) AS "rows", '
+        "SUM(p.likes) AS sum, MAX(p.likes) AS max FROM Posts AS p GROUP BY p.author"
+    )
+    assert 'SUM(p."rows") AS n' in second
+    assert "FROM Users AS u, perTownPostsCounts AS p" in second
+    assert all(query.rows == 1 for query in verdict.delta_queries)
+
+
+def test_where_an_aggregate_does_not_follow_from_those_of_the_side_it_stays_unbounded(db: vk.Database) -> None:
+    """A user's age counts once for each post."""
+    sql = QUERY.replace("MIN(u.age)", "SUM(u.age)")
+    assert db.explain(sql).level == "unbounded"
+
+
+@pytest.mark.parametrize("mode", ["SYNC", "DEFERRED"])
+def test_answers_are_those_of_the_join(db: vk.Database, mode: str) -> None:
+    prepared = db.prepare(QUERY, create=True, maintain=mode, name="perTown")
+    assert prepared.verdict.needs == ()
+    chance = random.Random(5)
+    for turn in range(300):
+        db.put("Users", {"uid": chance.randrange(20), "town": chance.choice("abc"), "age": chance.randrange(9)})
+        likes = None if chance.random() < 0.1 else chance.randrange(10)
+        db.put("Posts", {"pid": chance.randrange(100), "author": chance.randrange(25), "likes": likes})
+        db.delete("Posts", chance.randrange(200))
+        db.delete("Users", chance.randrange(100))
+        if turn % 20 == 0:
+            for town in "abc":
+                found = list(prepared(town=town, consistency="latest"))
+                assert found == _joined(db, town), (turn, town)
+
+
+def _joined(db: vk.Database, town: str) -> list[dict[str, Any]]:
+    users = {row["uid"]: row["age"] for row in db.scan("Users") if row["town"] == town}
+    posts = [row for row in db.scan("Posts") if row["author"] in users]
+    likes = [row["likes"] for row in posts if row["likes"] is not None]
+    if not posts:
+        return []
+    summed = {"l": sum(likes), "m": max(likes)} if likes else {"l": None, "m": None}
+    return [{"town": town, "n": len(posts), **summed, "y": min(users[row["author"]] for row in posts)}]

@@ -1,0 +1,121 @@
+"""What is made for a query is made by the statements that are said, and answers it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import viewkeeper as vk
+from tests.views.kept import finish, maintainer
+
+TABLES = """
+CREATE TABLE T (a INT, b INT, c INT, d INT, x DOUBLE, PRIMARY KEY (a, b, c)) WITH CARDINALITY (c, 3);
+CREATE TABLE P (k INT PRIMARY KEY, g INT, n INT) PARTITIONED BY HASH (k) INTO 3;
+"""
+
+
+@pytest.fixture
+def db(tmp_path: Path) -> Iterator[vk.Database]:
+    with vk.open(tmp_path / "db", durability="os") as db:
+        db.execute(TABLES)
+        db.load("T", [{"a": 1, "b": b, "c": c, "d": c % 2, "x": c / 2} for b in range(3) for c in range(3)])
+        db.load("P", [{"k": k, "g": k % 3, "n": k} for k in range(9)])
+        yield db
+
+
+def answer(db: vk.Database, sql: str, **params: Any) -> list[tuple[Any, ...]]:
+    prepared = db.prepare(sql, create=True)
+    assert not prepared.verdict.needs
+    finish(maintainer(db._shared))
+    rows = prepared(**params)
+    found = [tuple(row.values()) for row in rows]
+    assert rows.meta.operations <= prepared.verdict.operations_max
+    assert rows.meta.rows <= prepared.verdict.rows_max
+    return found
+
+
+def test_a_condition_on_null_is_kept_in_the_view(db: vk.Database) -> None:
+    db.put("T", {"a": 2, "b": 0, "c": 0})
+    assert answer(db, "SELECT COUNT(*) AS n FROM T WHERE d = :d AND x IS NOT NULL", d=0) == [(6,)]
+    assert answer(db, "SELECT COUNT(*) AS n FROM T WHERE a = :a AND x IS NULL", a=2) == [(1,)]
+    assert any("x IS NULL" in view.text for view in db.views())
+
+
+def test_a_number_in_a_view_stays_a_double(db: vk.Database) -> None:
+    assert answer(db, "SELECT COUNT(*) AS n FROM T WHERE d = :d AND x > 0.25", d=0) == [(3,)]
+
+
+def test_grouping_sets_are_computed_from_rows_by_key(db: vk.Database) -> None:
+    sql = "SELECT c, d, COUNT(*) AS n FROM T WHERE a = :a AND b = :b GROUP BY GROUPING SETS ((c, d), (d))"
+    assert sorted(answer(db, sql, a=1, b=0), key=repr) == [(0, 0, 1), (1, 1, 1), (2, 0, 1), (None, 0, 2), (None, 1, 1)]
+
+
+def test_no_view_is_made_of_grouping_sets(db: vk.Database) -> None:
+    found = db.explain("SELECT d, COUNT(*) AS n FROM T WHERE c = :c AND d = :d GROUP BY ROLLUP (d)")
+    assert (found.level, found.needs) == ("unbounded", ())
+    assert "grouping sets" in found.reason
+
+
+def test_a_view_of_grouping_sets_does_not_stand_for_its_rows(db: vk.Database) -> None:
+    db.execute(
+        "CREATE MATERIALIZED VIEW V AS SELECT a, b, c, COUNT(*) AS n FROM T GROUP BY GROUPING SETS ((a, b, c), (a, b))"
+    )
+    assert "V" not in db.explain("SELECT COUNT(*) AS n FROM T WHERE a = :a AND b = :b").uses
+    assert answer(db, "SELECT COUNT(*) AS n FROM T WHERE a = :a AND b = :b", a=1, b=0) == [(3,)]
+
+
+def test_nothing_is_made_of_a_local_view(db: vk.Database) -> None:
+    db.execute("CREATE MATERIALIZED VIEW L MAINTAIN LOCAL AS SELECT g, SUM(n) AS n FROM P GROUP BY g")
+    assert db.explain("SELECT g, n FROM L ORDER BY n DESC LIMIT 2").needs == ()
+    assert db.explain("SELECT COUNT(*) AS c FROM L WHERE n = :n").needs == ()
+    found = db.explain("SELECT n FROM L WHERE g = :g")
+    # Each part is looked up.
+    assert found.operations_max == 3
+    assert answer(db, "SELECT n FROM L WHERE g = :g", g=1) == [(12,)]
+
+
+def test_a_view_above_an_unbounded_one_says_why(db: vk.Database) -> None:
+    db.execute(
+        "CREATE MATERIALIZED VIEW U AS SELECT l.a, l.b, l.c, r.a AS ra, r.b AS rb, r.c AS rc"
+        " FROM T l JOIN T r ON l.d = r.d"
+    )
+    db.execute("CREATE MATERIALIZED VIEW N KEY (a) AS SELECT a, COUNT(*) AS n FROM U GROUP BY a")
+    found = db.explain("SELECT n FROM N WHERE a = :a")
+    assert found.level == "unbounded"
+    assert 'View "U" has no bound' in found.reason
+
+
+def test_groups_of_a_finer_view_are_added_up(db: vk.Database) -> None:
+    db.execute(
+        "CREATE MATERIALIZED VIEW F KEY (a, b, d) MAINTAIN SYNC "
+        "AS SELECT a, b, d, COUNT(*) AS n, MIN(x) AS m, MAX(x) AS h FROM T GROUP BY a, b, d"
+    )
+    sql = "SELECT COUNT(*) AS n, MIN(x) AS m FROM T WHERE a = :a AND b = :b AND d IN :ds MAX 2"
+    assert answer(db, sql, a=1, b=0, ds=[0, 1]) == [(3, 0.0)]
+    assert answer(db, sql, a=1, b=0, ds=[]) == [(0, None)]
+    assert answer(db, sql, a=9, b=0, ds=[0]) == [(0, None)]
+
+
+SHOP = """
+CREATE TABLE S (k INT PRIMARY KEY, u INT);
+CREATE TABLE U (u INT, c INT, PRIMARY KEY (u, c)) WITH CARDINALITY (c, 3);
+"""
+JOINED = "FROM S JOIN U ON S.u = U.u"
+
+
+def test_a_view_that_has_every_row_twice_does_not_stand_for_them(db: vk.Database) -> None:
+    """With a total for each u beside its parts, a sum over the view would count each row twice."""
+    db.execute(SHOP)
+    db.load("S", [{"k": k, "u": 1} for k in range(4)])
+    db.load("U", [{"u": 1, "c": c} for c in range(3)])
+    select = f"SELECT S.u, U.c, COUNT(*) AS n {JOINED} GROUP BY"
+    counted = f"SELECT COUNT(*) AS n {JOINED} WHERE S.u = :u"
+    db.execute(f"CREATE MATERIALIZED VIEW Sets AS {select} GROUPING SETS ((S.u, U.c), (S.u))")
+    assert "Sets" not in db.explain(counted).uses
+    db.execute(f"CREATE MATERIALIZED VIEW Parts AS {select} S.u, U.c")
+    assert db.explain(counted).uses == ("Parts",)
+    assert answer(db, counted, u=1) == [(12,)]
+    assert not db.explain(f"SELECT U.c, COUNT(*) AS n {JOINED} WHERE S.u = :u GROUP BY ROLLUP (U.c)").is_bounded
