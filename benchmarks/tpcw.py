@@ -71,7 +71,7 @@ def run() -> Iterator[Figure | Table | Chart]:
             stores |= _opened(stack, folder / f"scale{scale}", scale)
         for number in range(ROUNDS + 1):
             for name in INTERACTIONS:
-                for (_, mode), store in _turned(list(stores.items()), number):
+                for (_, mode), store in stores.items():
                     if mode != "none" or name == "buy_confirm":
                         taken = [store.visitor.perform(name)[1] for _ in range(STRETCH)]
                         # The first round warms up.
@@ -84,12 +84,6 @@ def run() -> Iterator[Figure | Table | Chart]:
     for mode in MODES:
         yield _chart(stores, mode)
     yield _orders_chart(stores)
-
-
-def _turned(stores: list[tuple[tuple[int, str], Store]], number: int) -> list[tuple[tuple[int, str], Store]]:
-    """The stores from another one on in each round: the first in turn has the page's code out of the caches."""
-    first = number % len(stores)
-    return stores[first:] + stores[:first]
 
 
 def _opened(stack: ExitStack, path: Path, scale: int) -> Stores:

@@ -51,12 +51,10 @@ def run() -> Iterator[Figure | Table | Chart]:
             spark.stop()
         _check(viewed, indexed)
         draw = random.Random(2)
-        # One after the other: what is read on demand would push the rest out of the caches of the processor.
-        for sides in (viewed, indexed):
-            for number in range(ROUNDS + 1):
-                first = number % len(SIZES)
-                for size in SIZES[first:] + SIZES[:first]:
-                    _round(sides[size], draw, counted=number > 0)
+        for number in range(ROUNDS + 1):
+            for size in SIZES:
+                for side in (viewed[size], indexed[size]):
+                    _round(side, draw, counted=number > 0)
     yield from _figures(viewed, indexed)
     yield _table(viewed, indexed)
     yield _chart(viewed, indexed)

@@ -26,6 +26,8 @@ class _Opened:
 
 
 _opened: dict[tuple[int, str], _Opened] = {}
+MOST = 8
+"""Stores that a worker keeps open; each takes a large piece of its address space, and a task reads one or two."""
 
 
 def worker_store(path: str) -> EmbeddedStore:
@@ -71,11 +73,16 @@ _scratch: dict[int, tuple[str, _Scratch]] = {}
 
 def _open(path: str) -> _Opened:
     place = (os.getpid(), path)
-    opened = _opened.get(place)
+    opened = _opened.pop(place, None)
     if opened is not None and opened.file == _file(opened.store):
+        # Behind all others: the first one is the one that was used longest ago.
+        _opened[place] = opened
         return opened
     if opened is not None:
-        close_store(_opened.pop(place).store)
+        close_store(opened.store)
+    own = [other for other in _opened if other[0] == place[0]]
+    for other in own[: max(0, len(own) - MOST + 1)]:
+        close_store(_opened.pop(other).store)
     store = open_store(path, read_only=True)
     opened = _opened[place] = _Opened(store, _file(store))
     return opened
