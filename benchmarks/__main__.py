@@ -8,8 +8,10 @@ import os
 import sys
 from pathlib import Path
 
+from benchmarks import lines, plot
 from benchmarks.harness import SMALL, Figure, machine, note
-from benchmarks.plot import Chart, Table, svg
+from benchmarks.lines import LineChart
+from benchmarks.plot import Chart, Table
 
 MODULES = {
     "load": "benchmarks.store_load",
@@ -22,10 +24,12 @@ MODULES = {
     "reads": "benchmarks.reads_levels",
     "sync": "benchmarks.writes_sync",
     "lazy": "benchmarks.lazy_talk",
+    "advise": "benchmarks.advise_tpcw",
     "twotags": "benchmarks.twotags",
     "tpcw": "benchmarks.tpcw",
+    "mixes": "benchmarks.tpcw_mixes",
 }
-SIZED = {"reads", "sync", "lazy", "twotags", "tpcw"}
+SIZED = {"reads", "sync", "lazy", "twotags", "tpcw", "mixes"}
 PAGE = Path(__file__).parent.parent / "docs" / "benchmarks.md"
 
 
@@ -48,7 +52,7 @@ def main() -> int:
         found = list(module.run())
         parts = [_table([one for one in found if isinstance(one, Figure)])]
         parts += [one.markdown() for one in found if isinstance(one, Table)]
-        charts = [one for one in found if isinstance(one, Chart)]
+        charts = [one for one in found if isinstance(one, Chart | LineChart)]
         print("\n\n".join(parts), flush=True)
         if arguments.write:
             parts += [_drawn(chart) for chart in charts]
@@ -56,11 +60,12 @@ def main() -> int:
     return 0
 
 
-def _drawn(chart: Chart) -> str:
+def _drawn(chart: Chart | LineChart) -> str:
     """Write a chart beside the page; what shows it there."""
     file = PAGE.parent / "plots" / f"{chart.name}.svg"
     file.parent.mkdir(exist_ok=True)
-    file.write_text(svg(chart), encoding="utf-8")
+    shapes = plot.svg(chart) if isinstance(chart, Chart) else lines.svg(chart)
+    file.write_text(shapes, encoding="utf-8")
     return f"![{chart.text}](plots/{file.name})"
 
 
@@ -69,9 +74,9 @@ def _table(figures: list[Figure]) -> str:
     rows += [
         (f.question, f.ours, f.reference, f"{f.ratio:.2f}", f.target, "yes" if f.met else "**no**") for f in figures
     ]
-    lines = ["| " + " | ".join(row) + " |" for row in rows]
-    lines.insert(1, "|---|---|---|---|---|---|")
-    return "\n".join(lines)
+    printed = ["| " + " | ".join(row) + " |" for row in rows]
+    printed.insert(1, "|---|---|---|---|---|---|")
+    return "\n".join(printed)
 
 
 def _write(name: str, question: str, table: str) -> None:

@@ -9,12 +9,14 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 SMALL = "VIEWKEEPER_BENCH_SMALL"
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +64,25 @@ def percentile(values: list[float], share: float) -> float:
     return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
 
 
+STRETCHES = 10
+"""Parts of a run, one after the other."""
+
+
+def usual(values: list[float], share: float) -> float:
+    """The median, over the stretches of a run, of the percentile in each; `values` are in the order in which they came.
+
+    The machine is shared: what it does for others for a few seconds spoils one stretch and not the figure.
+    """
+    size = max(1, len(values) // STRETCHES)
+    parts = [values[start : start + size] for start in range(0, len(values), size)]
+    return median([percentile(part, share) for part in parts[:STRETCHES]])
+
+
+def settle() -> None:
+    """Have all that was written so far on the disk, so that nothing of it is still on its way while it is measured."""
+    os.sync()
+
+
 def median(values: list[float]) -> float:
     return statistics.median(values)
 
@@ -70,6 +91,12 @@ def alternate(first: Callable[[int], float], second: Callable[[int], float], rou
     """Medians of two measurements taken in turns, so that a slow moment of the machine hits both."""
     pairs = [(first(number), second(number)) for number in range(rounds)]
     return median([pair[0] for pair in pairs]), median([pair[1] for pair in pairs])
+
+
+def turned(of: Sequence[T], number: int) -> list[T]:
+    """The same in an order that begins with another in each round, so that none is always the first."""
+    first = number % len(of)
+    return [*of[first:], *of[:first]]
 
 
 def machine() -> str:

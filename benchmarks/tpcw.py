@@ -6,7 +6,6 @@ the latter are brought up between the rounds, in this process. One visitor at a 
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -15,19 +14,19 @@ from pathlib import Path
 from typing import Literal
 
 import viewkeeper as vk
-from benchmarks.harness import Figure, median, millis, note, percentile, scratch, sized, timed
+from benchmarks.bookstore import opened_copy
+from benchmarks.harness import Figure, median, millis, note, scratch, settle, sized, timed, turned, usual
 from benchmarks.plot import Bar, Chart, Group, Panel, Table
 from examples.tpcw.generate import Sizes, fill
 from examples.tpcw.mixes import INTERACTIONS
-from examples.tpcw.shop import Mode, open_shop
+from examples.tpcw.shop import Mode
 from examples.tpcw.visitor import Visitor
-from viewkeeper.pipeline.session import SparkSource
 
 ITEMS, CUSTOMERS = sized(1_200, 60), sized(1_000, 30)
 """Of the smallest store: as many items as fill a page of each subject."""
 SCALES = (1, 10, 100) if sized(1, 0) else (1, 2, 4)
 MODES: tuple[Mode, ...] = ("SYNC", "DEFERRED")
-ROUNDS, STRETCH = sized(60, 2), sized(20, 3)
+ROUNDS, STRETCH = sized(180, 2), sized(20, 3)
 """A stretch of each interaction in each store before the next: a slow moment of the machine hits all alike."""
 FLAT, QUICK = 1.3, 10e-3
 SHORT = {
@@ -56,7 +55,7 @@ class Store:
     taken: dict[str, list[float]] = field(default_factory=lambda: {name: [] for name in INTERACTIONS})
 
     def p99(self, name: str) -> float:
-        return percentile(self.taken[name], 0.99)
+        return usual(self.taken[name], 0.99)
 
 
 Stores = dict[tuple[int, str], Store]
@@ -69,9 +68,10 @@ def run() -> Iterator[Figure | Table | Chart]:
     with scratch() as folder, ExitStack() as stack:
         for scale in SCALES:
             stores |= _opened(stack, folder / f"scale{scale}", scale)
+        settle()
         for number in range(ROUNDS + 1):
             for name in INTERACTIONS:
-                for (_, mode), store in stores.items():
+                for (_, mode), store in turned(list(stores.items()), number):
                     if mode != "none" or name == "buy_confirm":
                         taken = [store.visitor.perform(name)[1] for _ in range(STRETCH)]
                         # The first round warms up.
@@ -94,21 +94,10 @@ def _opened(stack: ExitStack, path: Path, scale: int) -> Stores:
     made: Stores = {}
     modes: tuple[Mode | Literal["none"], ...] = (*MODES, "none")
     for mode in modes:
-        copy = path.with_name(f"{path.name}-{mode}")
-        shutil.copytree(path, copy)
-        db = stack.enter_context(vk.open(copy))
-        # One session each: Spark would take what it knows of one copy for the other, which has the same name.
-        spark = SparkSource(master="local[2]")
-        try:
-            shop = open_shop(
-                db, "SYNC" if mode == "none" else mode, only=BUYING if mode == "none" else None, spark=spark
-            )
-        finally:
-            spark.stop()
-        failed = [view.view for view in db.status() if view.error]
-        assert not failed, failed
-        note(f"scale {scale}, {mode}: {len(db.views())} indexes and views")
-        made[scale, mode] = Store(db, Visitor(shop, sizes, 1))
+        kept: Mode = "SYNC" if mode == "none" else mode
+        shop = stack.enter_context(opened_copy(path, mode, kept, only=BUYING if mode == "none" else None))
+        note(f"scale {scale}, {mode}: {len(shop.db.views())} indexes and views")
+        made[scale, mode] = Store(shop.db, Visitor(shop, sizes, 1))
     return made
 
 
@@ -145,14 +134,15 @@ def _table(stores: Stores) -> Table:
         cells = [stores[scale, mode] for mode in MODES for scale in SCALES]
         rows.append((name.replace("_", " "), *(_cell(store.taken[name]) for store in cells)))
     text = (
-        f"Median and 99th percentile; 1 × is {ITEMS:,} items and {CUSTOMERS:,} customers, "
+        "Median and 99th percentile, which is the median of those of ten stretches of the run; "
+        f"1 × is {ITEMS:,} items and {CUSTOMERS:,} customers, "
         f"{len(stores[SCALES[0], MODES[0]].taken['home']):,} visits each."
     )
     return Table(text=text, rows=tuple(rows))
 
 
 def _cell(seconds: list[float]) -> str:
-    return f"{median(seconds) * 1e3:.2f} / {_millis(percentile(seconds, 0.99))}"
+    return f"{median(seconds) * 1e3:.2f} / {_millis(usual(seconds, 0.99))}"
 
 
 def _millis(seconds: float) -> str:

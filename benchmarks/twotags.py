@@ -2,7 +2,8 @@
 
 The newest five documents with two tags, which at least one has: through the view that the analysis makes for it, kept
 in the write's transaction, and on demand with only an index by tag. One write comes to 25 reads: another tag on a
-document.
+document. The one is measured after the other, as a user would run either: reads on demand pass over so much that the
+processor's caches hold nothing else.
 """
 
 from __future__ import annotations
@@ -15,14 +16,15 @@ from functools import partial
 from pathlib import Path
 
 import viewkeeper as vk
-from benchmarks.harness import Figure, latencies, median, micros, note, percentile, scratch, sized, timed
-from benchmarks.plot import Bar, Chart, Group, Panel, Table
+from benchmarks.harness import Figure, latencies, median, micros, note, scratch, settle, sized, timed, turned, usual
+from benchmarks.lines import LineChart, Lines
+from benchmarks.plot import Table
 from benchmarks.tagged import MOST, Tagged, draw_tag, fill, moment
 from examples.tpcw.shop import named_queries
 from viewkeeper.pipeline.session import SparkSource
 
-SIZES = tuple(sized(full, small) for full, small in ((20_000, 400), (200_000, 800), (2_000_000, 1_600)))
-ROUNDS = sized(80, 2)
+SIZES = (20_000, 63_000, 200_000, 630_000, 2_000_000) if sized(1, 0) else (400, 800, 1_600, 3_200, 6_400)
+ROUNDS = {"view": sized(288, 2), "index": sized(30, 2)}
 WRITES, READS = 5, 125
 """In one round."""
 FLAT = 1.3
@@ -41,7 +43,7 @@ class Side:
     writes: list[float] = field(default_factory=list)
 
 
-def run() -> Iterator[Figure | Table | Chart]:
+def run() -> Iterator[Figure | Table | LineChart]:
     with scratch() as folder, ExitStack() as stack:
         spark = SparkSource(master="local[2]")
         try:
@@ -50,11 +52,14 @@ def run() -> Iterator[Figure | Table | Chart]:
         finally:
             spark.stop()
         _check(viewed, indexed)
+        settle()
+        for side in (*viewed.values(), *indexed.values()):
+            _touch(side.db)
         draw = random.Random(2)
-        for number in range(ROUNDS + 1):
-            for size in SIZES:
-                for side in (viewed[size], indexed[size]):
-                    _round(side, draw, counted=number > 0)
+        for sides, rounds in ((viewed, ROUNDS["view"]), (indexed, ROUNDS["index"])):
+            for number in range(rounds + 1):
+                for size in turned(SIZES, number):
+                    _round(sides[size], draw, counted=number > 0)
     yield from _figures(viewed, indexed)
     yield _table(viewed, indexed)
     yield _chart(viewed, indexed)
@@ -86,6 +91,13 @@ def _on_demand(db: vk.Database, one: str, other: str) -> list[int]:
         ]
         dated = [(row["timestamp"], row["docId"]) for row in (now.get("Documents", one) for one in found) if row]
     return [document for _, document in sorted(dated, reverse=True)[:5]]
+
+
+def _touch(db: vk.Database) -> None:
+    """Read all of it once, as in a process that has run for a while: the first look at each page costs a page fault."""
+    for name in [*(table.name for table in db.tables()), *(view.name for view in db.views())]:
+        for _ in db.scan(name):
+            pass
 
 
 def _check(viewed: dict[int, Side], indexed: dict[int, Side]) -> None:
@@ -134,9 +146,17 @@ def _read(side: Side, pairs: list[tuple[str, str]], number: int) -> list[int]:
 
 def _figures(viewed: dict[int, Side], indexed: dict[int, Side]) -> Iterator[Figure]:
     least, greatest = SIZES[0], SIZES[-1]
-    for what, sides, most in (("through the view", viewed, FLAT), ("on demand with an index", indexed, None)):
-        yield _grown(f"twoTags {what}", sides[greatest].reads, sides[least].reads, most)
-    ours, reference = (percentile(sides[greatest].reads, 0.99) for sides in (viewed, indexed))
+    slow = [usual(side.reads, 0.99) for side in viewed.values()]
+    yield Figure(
+        question=f"twoTags through the view, {least:,} to {greatest:,} tags: slowest against fastest (99 %)",
+        ours=micros(max(slow)),
+        reference=micros(min(slow)),
+        ratio=max(slow) / min(slow),
+        target=f"at most {FLAT:.2f}",
+        met=max(slow) / min(slow) <= FLAT,
+    )
+    yield _grown("twoTags on demand with an index", indexed[greatest].reads, indexed[least].reads)
+    ours, reference = (usual(sides[greatest].reads, 0.99) for sides in (viewed, indexed))
     yield Figure(
         question=f"twoTags, {greatest:,} tags: through the view against on demand (99 %)",
         ours=micros(ours),
@@ -145,18 +165,18 @@ def _figures(viewed: dict[int, Side], indexed: dict[int, Side]) -> Iterator[Figu
         target="below 1.00",
         met=ours < reference,
     )
-    yield _grown("put of a tag that keeps the view", viewed[greatest].writes, viewed[least].writes, None)
+    yield _grown("put of a tag that keeps the view", viewed[greatest].writes, viewed[least].writes)
 
 
-def _grown(question: str, ours: list[float], reference: list[float], most: float | None) -> Figure:
-    mine, other = percentile(ours, 0.99), percentile(reference, 0.99)
+def _grown(question: str, ours: list[float], reference: list[float]) -> Figure:
+    mine, other = usual(ours, 0.99), usual(reference, 0.99)
     return Figure(
         question=f"{question}, {SIZES[-1]:,} tags against {SIZES[0]:,} (99 %)",
         ours=micros(mine),
         reference=micros(other),
         ratio=mine / other,
-        target="none" if most is None else f"at most {most:.2f}",
-        met=most is None or mine / other <= most,
+        target="none",
+        met=True,
     )
 
 
@@ -170,33 +190,34 @@ def _table(viewed: dict[int, Side], indexed: dict[int, Side]) -> Table:
             (
                 f"{size:,}",
                 *(micros(value) for side in (view, index) for value in _middle_and_slow(side.reads)),
-                *(micros(percentile(side.writes, 0.99)) for side in (view, index)),
+                *(micros(usual(side.writes, 0.99)) for side in (view, index)),
             )
         )
-    return Table(text="The newest five documents with two tags, and a put of a tag:", rows=tuple(rows))
-
-
-def _middle_and_slow(seconds: list[float]) -> tuple[float, float]:
-    return median(seconds), percentile(seconds, 0.99)
-
-
-def _chart(viewed: dict[int, Side], indexed: dict[int, Side]) -> Chart:
-    def panel(title: str, seconds: Callable[[int], list[float]]) -> Panel:
-        bars = [Bar("", (percentile(seconds(size), 0.99) * 1e3,)) for size in SIZES]
-        return Panel(title, tuple(Group(_short(size), (bar,)) for size, bar in zip(SIZES, bars, strict=True)))
-
-    return Chart(
-        name="twotags",
-        text="twoTags by number of tags, 99th percentile",
-        unit="ms",
-        parts=("99th percentile",),
-        panels=(
-            panel("read through the view", lambda size: viewed[size].reads),
-            panel("read on demand, with an index", lambda size: indexed[size].reads),
-            panel("put of a tag, SYNC", lambda size: viewed[size].writes),
-        ),
+    return Table(
+        text="The newest five documents with two tags, and a put of a tag; "
+        "99 % is the median of ten stretches of the run:",
+        rows=tuple(rows),
     )
 
 
-def _short(size: int) -> str:
-    return f"{size // 1_000_000} M" if size >= 1_000_000 else f"{size // 1_000} k" if size >= 1_000 else str(size)
+def _middle_and_slow(seconds: list[float]) -> tuple[float, float]:
+    return median(seconds), usual(seconds, 0.99)
+
+
+def _chart(viewed: dict[int, Side], indexed: dict[int, Side]) -> LineChart:
+    def panel(title: str, seconds: Callable[[Side], list[float]], *, is_log: bool) -> Lines:
+        slow = [tuple(usual(seconds(sides[size]), 0.99) * 1e6 for size in SIZES) for sides in (viewed, indexed)]
+        return Lines(title, tuple(slow), is_log)
+
+    return LineChart(
+        name="twotags",
+        text="twoTags by number of tags, 99th percentile",
+        unit="µs",
+        counted="tags",
+        parts=("with the view", "with the index alone"),
+        places=SIZES,
+        panels=(
+            panel("read: through the view, or on demand", lambda side: side.reads, is_log=True),
+            panel("put of a tag that keeps it, SYNC", lambda side: side.writes, is_log=False),
+        ),
+    )

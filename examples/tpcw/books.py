@@ -26,23 +26,29 @@ def prices_of(count: int, draw: Random) -> Prices:
     return Prices(draw.choices(SUBJECTS, k=count), [draw.randrange(100, 10_000) for _ in range(count)])
 
 
-def authors(numbers: range, draw: Random) -> pa.Table:
+def names_of(count: int, draw: Random) -> list[str]:
+    """Last names, which items copy from authors: by number of the author, less one."""
+    return [last_name(draw) for _ in range(count)]
+
+
+def authors(numbers: range, names: list[str], draw: Random) -> pa.Table:
     count, oldest = len(numbers), day_of(date(1900, 1, 1))
     return pa.table(
         {
             "a_id": longs(numbers),
             "a_fname": draw.choices(FIRST_NAMES, k=count),
             "a_mname": draw.choices(FIRST_NAMES, k=count),
-            "a_lname": [last_name(draw) for _ in numbers],
+            "a_lname": [names[number - 1] for number in numbers],
             "a_dob": days(oldest + draw.randrange(90 * 365) for _ in numbers),
             "a_bio": texts(draw, count, "about the author", 60),
         }
     )
 
 
-def items(numbers: range, authors: int, prices: Prices, draw: Random) -> pa.Table:
+def items(numbers: range, names: list[str], prices: Prices, draw: Random) -> pa.Table:
     """Each author has an item, then the authors of the others are drawn. Five others are related to each."""
     count, total, today = len(numbers), len(prices.cents), day_of(NOW.date())
+    written = [number if number <= len(names) else draw.randint(1, len(names)) for number in numbers]
     published = [today - draw.randrange(90 * 365) for _ in numbers]
     cents = [prices.cents[number - 1] for number in numbers]
     steps = [list(accumulate(draw.choices(range(1, max(2, total // 6)), k=5))) for _ in numbers]
@@ -56,7 +62,7 @@ def items(numbers: range, authors: int, prices: Prices, draw: Random) -> pa.Tabl
         {
             "i_id": longs(numbers),
             "i_title": [title(draw) for _ in numbers],
-            "i_a_id": longs(number if number <= authors else draw.randint(1, authors) for number in numbers),
+            "i_a_id": longs(written),
             "i_pub_date": days(published),
             "i_publisher": texts(draw, count, "Publisher", 3),
             "i_subject": [prices.subjects[number - 1] for number in numbers],
@@ -72,5 +78,6 @@ def items(numbers: range, authors: int, prices: Prices, draw: Random) -> pa.Tabl
             "i_page": ints(draw.randint(20, 9_999) for _ in numbers),
             "i_backing": draw.choices(BACKINGS, k=count),
             "i_dimensions": [f"{draw.randint(1, 99)}x{draw.randint(1, 99)}x{draw.randint(1, 99)}" for _ in numbers],
+            "i_a_lname": [names[author - 1] for author in written],
         }
     )

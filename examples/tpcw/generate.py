@@ -14,7 +14,7 @@ from random import Random
 import pyarrow as pa
 
 import viewkeeper as vk
-from examples.tpcw.books import authors, items, prices_of
+from examples.tpcw.books import authors, items, names_of, prices_of
 from examples.tpcw.people import addresses, countries, customers
 from examples.tpcw.sales import Sold, orders
 
@@ -58,16 +58,16 @@ def tables(sizes: Sizes, *, seed: int = 1, hours: int = 24) -> Iterator[tuple[st
     There are no carts: these are made by visitors.
     """
     draw = Random(seed)
-    prices = prices_of(sizes.items, draw)
+    prices, names = prices_of(sizes.items, draw), names_of(sizes.authors, draw)
     yield "country", countries(draw)
     for numbers in slices(sizes.addresses):
         yield "address", addresses(numbers, draw)
     for numbers in slices(sizes.customers):
         yield "customer", customers(numbers, draw)
     for numbers in slices(sizes.authors):
-        yield "author", authors(numbers, draw)
+        yield "author", authors(numbers, names, draw)
     for numbers in slices(sizes.items):
-        yield "item", items(numbers, sizes.authors, prices, draw)
+        yield "item", items(numbers, names, prices, draw)
     sold = Sold(sizes.orders, sizes.customers, hours)
     for numbers in slices(sizes.orders):
         yield from orders(numbers, sold, prices, draw)

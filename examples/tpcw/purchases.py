@@ -84,7 +84,7 @@ def buy_confirm(shop: Shop, customer: int, cart: int, card: Card, ship_to: Addre
         for place, line in enumerate(lines, 1):
             _sell(shop, tx, number, place, line, buyer["c_discount"])
             tx.delete("shopping_cart_line", cart, line["scl_i_id"])
-        _pay(shop, tx, number, card, total)
+        _pay(shop, tx, number, buyer, card, total)
         return {"order": number, "total": total}
 
     return shop.write(order)
@@ -130,8 +130,9 @@ def _sell(shop: Shop, tx: vk.Transaction, order: int, place: int, line: Row, dis
         tx.put("item", {"i_id": item["i_id"], "i_stock": left if left >= LOW_STOCK else left + SUPPLY})
 
 
-def _pay(shop: Shop, tx: vk.Transaction, order: int, card: Card, total: Decimal) -> None:
-    now = shop.clock.now()
+def _pay(shop: Shop, tx: vk.Transaction, order: int, buyer: Row, card: Card, total: Decimal) -> None:
+    """The payment, in the country of the address that the bill goes to."""
+    now, bill = shop.clock.now(), tx.get("address", buyer["c_addr_id"]) or {}
     row = {
         "cx_o_id": order,
         "cx_type": card.kind,
@@ -141,5 +142,6 @@ def _pay(shop: Shop, tx: vk.Transaction, order: int, card: Card, total: Decimal)
         "cx_auth_id": f"auth {order}",
         "cx_xact_amt": total,
         "cx_xact_date": now,
+        "cx_co_id": bill.get("addr_co_id"),
     }
     tx.insert("cc_xacts", row)

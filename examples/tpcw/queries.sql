@@ -50,10 +50,10 @@ FROM item LEFT JOIN author ON a_id = i_a_id
 WHERE i_id = :item;
 
 -- name: search_by_author
--- The first titles of the first twenty authors with that word in their last name.
+-- By a word of the last name, of which an item has a copy.
 SELECT i_id, i_title, a_fname, a_lname
-FROM (SELECT a_id, a_fname, a_lname FROM author WHERE TOKENS(a_lname) = :word ORDER BY a_lname, a_id LIMIT 20) AS named
-JOIN item ON i_a_id = a_id
+FROM item LEFT JOIN author ON a_id = i_a_id
+WHERE TOKENS(i_a_lname) = :word
 ORDER BY i_title, i_id LIMIT 50;
 
 -- name: search_by_title

@@ -6,6 +6,9 @@ python -m examples.tpcw --items 12000 --customers 100000 --mix shopping --second
 from __future__ import annotations
 
 import argparse
+import signal
+import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
@@ -52,15 +55,18 @@ def parser() -> argparse.ArgumentParser:
 
 @contextmanager
 def maintained(db: vk.Database, mode: Mode) -> Iterator[None]:
-    """DEFERRED views follow in a pipeline on Spark meanwhile."""
+    """DEFERRED views follow in a pipeline on Spark meanwhile: a process of its own, as a shop would run it."""
     if mode == "SYNC":
         yield
         return
-    maintenance = db.start_maintenance()
-    try:
-        yield
-    finally:
-        maintenance.stop()
+    command = [sys.executable, "-c", "from viewkeeper.cli import main; main()", "maintain", db.info().path, "--quiet"]
+    with subprocess.Popen(command) as maintainer:
+        try:
+            while not db.info().maintainers and maintainer.poll() is None:
+                time.sleep(0.1)
+            yield
+        finally:
+            maintainer.send_signal(signal.SIGINT)
 
 
 def visit(shop: Shop, sizes: Sizes, mix: str, seconds: float, threads: int, seed: int) -> Taken:

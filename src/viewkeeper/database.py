@@ -155,7 +155,7 @@ class Database:
         return text
 
     def explain_view(self, name: str) -> ExplainedView:
-        """How a view is maintained: its plan, what it keeps for joins, how partners are found; str() is the report."""
+        """The verdict on a view that is there, and how it is maintained: its plan, its join indexes; str() tells it."""
         from viewkeeper.views.explained import explain_view
 
         return explain_view(self._store, name)

@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import viewkeeper as vk
-from tests.analysis.worlds import World
+from tests.analysis.worlds import Source, World
 
 Cells = tuple[Any, ...]
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -68,13 +68,18 @@ class Sqlite:
     def count(self, name: str) -> int:
         return int(self._db.execute(f"SELECT COUNT(*) FROM {name}").fetchone()[0])
 
+    def shown(self, view: Source) -> list[Cells]:
+        """What a view has."""
+        names = ", ".join(one.name for one in view.columns)
+        return [tuple(map(plain, row)) for row in self._db.execute(f"SELECT {names} FROM {view.name}")]
+
     def rows(self, question: Question, params: Mapping[str, Any]) -> list[Cells]:
         text, given = question.theirs, {}
         for name, cell in params.items():
             if isinstance(cell, list):
                 given |= {f"{name}_{place}": plain(one) for place, one in enumerate(cell)}
                 listed = ", ".join(f":{name}_{place}" for place in range(len(cell)))
-                text = re.sub(rf"IN :{name} MAX \d+", f"IN ({listed})", text)
+                text = re.sub(rf"IN :{name}\b( MAX \d+)?", f"IN ({listed})", text)
             else:
                 given[name] = plain(cell)
         return [tuple(map(plain, row)) for row in self._db.execute(text, given)]

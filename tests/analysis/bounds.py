@@ -12,7 +12,7 @@ import viewkeeper as vk
 from tests.analysis.answers import Question, Sqlite, check, plain
 from tests.analysis.asking import arguments, ask
 from tests.analysis.counting import cost_of_write
-from tests.analysis.worlds import Source, World, fill, put_one
+from tests.analysis.worlds import Source, World, change_one, fill, put_one
 from tests.views.kept import finish, maintainer
 from viewkeeper.analysis.verdict import Verdict
 
@@ -127,6 +127,14 @@ class Case:
             with self.db._shared.view_tables.reading([views[0].id]) as reading:
                 assert reading.rows(views[0].id) <= factor * rows, f"more than {factor} × {table} ({rows})"
 
+    def check_views(self) -> None:
+        """The views of the world have the rows that SQLite finds for them."""
+        self.maintain()
+        theirs = Sqlite(self.db, self.world)
+        for view in self.world.views:
+            found = [tuple(map(plain, row.values())) for row in self.db.scan(view.name)]
+            assert Counter(found) == Counter(theirs.shown(view)), view.name
+
     def try_writes(self) -> None:
         """What a changed row costs, put, changed and deleted."""
         self.maintain()
@@ -134,7 +142,7 @@ class Case:
             most = self._most(table)
             if most is None:
                 continue
-            for write in (self._put(table), self._put(table), self._delete(table)):
+            for write in (self._put(table), self._put(table), *[self._change(table)] * 3, self._delete(table)):
                 self.note(f"-- a write to {table.name}, at most {most}")
                 cost = cost_of_write(self.db, write, table.name)
                 assert cost.reads <= most[0], f"{cost} for a row of {table.name}, at most {most}"
@@ -151,6 +159,12 @@ class Case:
 
     def _put(self, table: Source) -> Callable[[], object]:
         return lambda: put_one(self.rng, self.db, table)
+
+    def _change(self, table: Source) -> Callable[[], object]:
+        rows = list(self.db.scan(table.name))
+        if not rows:
+            return lambda: None
+        return lambda: change_one(self.rng, self.db, table, self.rng.choice(rows))
 
     def _delete(self, table: Source) -> Callable[[], object]:
         rows = list(self.db.scan(table.name))

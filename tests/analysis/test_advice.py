@@ -161,3 +161,26 @@ def test_the_table_of_the_paper_comes_out(folder: str, tmp_path: Path) -> None:
     }
     assert advice.is_good
     assert len(advice.ddl) == len(set(advice.ddl))
+
+
+@pytest.mark.parametrize("create", [False, True])
+def test_a_mode_that_there_is_not_is_refused_before_anything_is_made(db: vk.Database, create: bool) -> None:
+    with pytest.raises(vk.BadParameter, match='"FOO" is no mode in which views are maintained') as caught:
+        db.prepare(NEWEST, create=create, maintain="FOO")
+    assert caught.value.hint.startswith("The modes are DEFERRED, SYNC, ")
+    assert list(db.views()) == []
+
+
+def test_a_staging_view_counts_in_each_query_that_is_answered_over_it(db: vk.Database) -> None:
+    recent = "SELECT tag, COUNT(*) AS n FROM (SELECT * FROM Tags ORDER BY timestamp DESC LIMIT {}) AS r GROUP BY tag"
+    queries = {"first": recent.format(500), "other": recent.format(100), "again": recent.format(500)}
+    advice = db.advise(queries)
+    assert [one.level for one in advice.queries] == ["SI-3"] * 3
+    assert len([text for text in advice.ddl if "INTO 16 AS part" in text]) == 1
+    costs = [{table: (cost.total, cost.new) for table, cost in one.costs.items()} for one in advice.queries]
+    assert costs == [{"Tags": ((2, 2), (2, 2))}] * 3
+    assert advice.tables["Tags"].total == (2, 2)
+    for text in advice.ddl:
+        db.execute(text)
+    costs = [{table: (cost.total, cost.new) for table, cost in one.costs.items()} for one in db.advise(queries).queries]
+    assert costs == [{"Tags": ((2, 2), (0, 0))}] * 3

@@ -1,4 +1,4 @@
-"""Random tables, rows that crowd on few values up to every declared limit, indexes and views over them."""
+"""Random tables and indexes, and rows that crowd on few values up to every declared limit."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ VALUES: dict[str, list[Any]] = {
     "STRING": ["", "wo", "word x", "wood word", "x", "wo wo X", "wo%"],
     "TIMESTAMP": [MOMENT + timedelta(seconds=n) for n in range(5)],
 }
-MODES = ("SYNC", "DEFERRED", "LAZY")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,25 +28,41 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A table or view that a query may read. `key` are the columns that its rows are stored by."""
+    """What a query may read: a table, a view or a query in FROM. `key` are the columns that its rows are stored by."""
 
     name: str
     columns: tuple[Column, ...]
     key: tuple[str, ...]
+    parted: bool = False
 
     def of_type(self, type: str) -> list[Column]:
         alike = {type, *({"INT", "BIGINT"} if type in ("INT", "BIGINT") else ())}
         return [column for column in self.columns if column.type in alike]
 
 
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """Two tables, and the column of each by which a view joins them."""
+
+    first: Source
+    second: Source
+    one: Column
+    other: Column
+
+
 @dataclass(slots=True)
 class World:
-    """What exists: statements in the order in which they are run; the same views as SQLite has them."""
+    """What exists: statements in the order in which they are run; the same views as SQLite has them.
+
+    Queries ask now and then for what a view has: `kept` are conditions of views by their table, with @ for its alias.
+    """
 
     tables: list[Source] = field(default_factory=list)
     views: list[Source] = field(default_factory=list)
     statements: list[str] = field(default_factory=list)
     theirs: list[str] = field(default_factory=list)
+    kept: dict[str, list[str]] = field(default_factory=dict)
+    joins: list[Joined] = field(default_factory=list)
 
 
 def make_world(rng: Random) -> World:
@@ -63,14 +78,17 @@ def _add_table(rng: Random, world: World, name: str) -> None:
     width = rng.randint(1, 3)
     columns = []
     for number in range(width + rng.randint(1, 3)):
-        type = rng.choice(["INT", "INT", "BIGINT", "STRING", "STRING", "TIMESTAMP"])
+        type = rng.choice(["INT", "INT", "INT", "BIGINT", "STRING", "STRING", "TIMESTAMP"])
         columns.append(Column(f"c{number}", type, type == "TIMESTAMP" and rng.random() < 0.5))
     key = tuple(column.name for column in columns[:width])
     parts = [f"{one.name} {one.type}{' TEMPORAL' * one.temporal}" for one in columns]
     text = f"CREATE TABLE {name} ({', '.join(parts)}, PRIMARY KEY ({', '.join(key)}))"
-    if rng.random() < 0.2:
-        text += f" PARTITIONED BY HASH ({key[0]}) INTO 3"
+    parted = rng.random() < 0.25
+    if parted:
+        text += f" PARTITIONED BY HASH ({rng.choice(key)}) INTO 3"
     limits = [f"CARDINALITY ({key[-1]}, {rng.randint(1, 4)})"] if width > 1 and rng.random() < 0.8 else []
+    if rng.random() < 0.15:
+        limits.append(f"CARDINALITY ({', '.join(key)}, {rng.randint(3, 12)})")
     limits += [
         f"CARDINALITY (TOKENS({one.name}), {rng.randint(2, 3)})"
         for one in columns
@@ -80,7 +98,7 @@ def _add_table(rng: Random, world: World, name: str) -> None:
         text += " WITH " + ", ".join(limits)
     world.statements.append(text)
     world.theirs.append(f"CREATE TABLE {name} ({', '.join(f'{one.name}' for one in columns)})")
-    world.tables.append(Source(name, tuple(columns), key))
+    world.tables.append(Source(name, tuple(columns), key, parted))
 
 
 def _add_index(rng: Random, world: World, name: str) -> None:
@@ -95,37 +113,6 @@ def _add_index(rng: Random, world: World, name: str) -> None:
     more = f" INCLUDE ({rng.choice(rest)})" if rest and rng.random() < 0.3 and "TOKENS" not in parts[0] else ""
     mode = rng.choice(["", " MAINTAIN SYNC", " MAINTAIN LAZY"])
     world.statements.append(f"CREATE INDEX {name} ON {table.name} ({', '.join(parts)}){more}{mode}")
-
-
-def add_view(rng: Random, world: World, name: str) -> None:
-    """A view of groups, or of a join by what two tables have in common."""
-    first, second = rng.choice(world.tables), rng.choice(world.tables)
-    pair = next(((a, b) for a in first.columns for b in second.of_type(a.type)), None)
-    if rng.random() < 0.5 or pair is None:
-        group = rng.choice(first.columns)
-        measure = rng.choice([one for one in first.columns if one.type in ("INT", "BIGINT")] or [None])
-        call = "COUNT(*)" if measure is None else f"{rng.choice(['SUM', 'MIN', 'MAX', 'COUNT'])}({measure.name})"
-        select = f"SELECT {group.name} AS g, {call} AS n FROM {first.name} GROUP BY {group.name}"
-        columns = (Column("g", group.type), Column("n", measure.type if measure else "BIGINT"))
-        source = Source(name, columns, ("g",))
-    else:
-        one, other = rng.choice([pair, *((a, b) for a in first.columns for b in second.of_type(a.type))])
-        shown = [(f"a.{column.name}", f"a{column.name}", column.type) for column in first.columns]
-        shown += [(f"b.{column.name}", f"b{column.name}", column.type) for column in second.columns]
-        join = rng.choice(["JOIN", "JOIN", "LEFT JOIN"])
-        select = f"SELECT {', '.join(f'{text} AS {own}' for text, own, _ in shown)} FROM {first.name} a"
-        select += f" {join} {second.name} b ON a.{one.name} = b.{other.name}"
-        keys = [f"a{key}" for key in first.key] + [f"b{key}" for key in second.key]
-        rng.shuffle(keys)
-        source = Source(name, tuple(Column(own, type) for _, own, type in shown), tuple(keys))
-    mode = rng.choice(MODES)
-    parted = any(f"TABLE {first.name} " in text and "PARTITIONED" in text for text in world.statements)
-    if parted and " a " not in select and rng.random() < 0.7:
-        mode = "LOCAL"
-    key = ", ".join(column + rng.choice(["", "", " DESC"]) for column in source.key)
-    world.statements.append(f"CREATE MATERIALIZED VIEW {name} KEY ({key}) MAINTAIN {mode} AS {select}")
-    world.theirs.append(f"CREATE VIEW {name} AS {select}")
-    world.views.append(source)
 
 
 def value(rng: Random, type: str, *, null: float = 0.0) -> Any:
@@ -149,6 +136,17 @@ def put_one(rng: Random, db: vk.Database, table: Source) -> bool:
     # Spread the first column of the key now and then, so that there are more rows than values.
     if rng.random() < 0.5:
         row |= {one.name: spread(rng, one.type) for one in table.columns if one.name in table.key[:1]}
+    return _put(db, table, row)
+
+
+def change_one(rng: Random, db: vk.Database, table: Source, row: dict[str, Any]) -> bool:
+    """The row of that key gets other values in most of its other columns."""
+    rest = [one for one in table.columns if one.name not in table.key and rng.random() < 0.7]
+    return _put(db, table, row | {one.name: value(rng, one.type, null=0.25) for one in rest})
+
+
+def _put(db: vk.Database, table: Source, row: dict[str, Any]) -> bool:
+    """False if a limit refuses it."""
     try:
         db.put(table.name, row)
     except vk.ViewkeeperError as error:

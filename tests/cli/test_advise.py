@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -49,7 +50,8 @@ def test_files_alone_are_enough(files: dict[str, Path]) -> None:
     assert levels(out) == {"tagsOf": "SI-0", "query_2": "SI-1", "howMany": "SI-2"}
     assert "  CREATE INDEX Tags_by_tag_votes ON Tags (tag, votes DESC);" in out.splitlines()
     assert "  CREATE MATERIALIZED VIEW howManyView KEY (tag) AS " in out
-    assert "  Documents: at most 0 reads and 0 writes" in out.splitlines()
+    assert "  Tags: at most 4 reads and 4 writes, all new" in out.splitlines()
+    assert "Documents" not in out
 
 
 def test_a_database_in_front_of_the_files_is_asked(files: dict[str, Path], db: Path) -> None:
@@ -78,7 +80,8 @@ def test_a_query_without_a_bound_is_an_exit_code_and_told_why(files: dict[str, P
     done = run("advise", files["schema"], files["good"], files["bad"])
     assert (done.code, done.err) == (1, "")
     assert levels(done.out)["others"] == "unbounded"
-    assert "\n\nothers is unbounded: " in done.out
+    assert "\n\nothers is unbounded" in done.out
+    assert f"others is unbounded ({files['bad']}:2): " in " ".join(done.out.split())
 
 
 def test_what_would_bound_it_is_told(files: dict[str, Path], tmp_path: Path) -> None:
@@ -97,7 +100,7 @@ def test_a_query_that_cannot_be_read_is_told_of_beside_the_others(files: dict[st
     done = run("advise", files["schema"], files["good"], bad)
     assert done.code == 1
     assert levels(done.out) == {"tagsOf": "SI-0", "query_2": "SI-1", "howMany": "SI-2", "wrong": "refused"}
-    assert 'wrong is refused: column "nothing" is not in "Tags"' in done.out
+    assert f'wrong is refused ({bad}:2): column "nothing" is not in "Tags"' in " ".join(done.out.split())
 
 
 def test_an_slo_that_is_missed_is_an_exit_code(files: dict[str, Path]) -> None:
@@ -105,11 +108,79 @@ def test_an_slo_that_is_missed_is_an_exit_code(files: dict[str, Path]) -> None:
     miss = run("advise", files["schema"], files["good"], "--slo", "0.000001ms")
     assert (hit.code, miss.code) == (0, 1)
     assert hit.out.splitlines()[0].split()[:6] == ["query", "level", "operations", "rows", "p99", "ms"]
-    assert "\n\nhowMany is too slow: predicted p50 " in miss.out
+    assert f"howMany is too slow ({files['good']}:8): predicted p50 " in " ".join(miss.out.split())
 
 
-def test_lines_of_prose_fit_a_terminal(files: dict[str, Path]) -> None:
-    out = run("advise", files["schema"], files["good"], files["bad"], "--slo", "0.000001ms").out
+def table(out: str) -> dict[str, list[str]]:
+    """The cells of the table of queries that are not blank, by the first."""
+    rows = [re.split(r"  +", line) for line in out.split("\n\n", maxsplit=1)[0].splitlines()]
+    return {row[0]: row[1:] for row in rows}
+
+
+def test_each_query_tells_what_is_stored_for_it_and_what_it_costs(files: dict[str, Path]) -> None:
+    shared = f"{GOOD};\n-- name: again\nSELECT docId FROM Tags WHERE tag = :tag ORDER BY votes DESC LIMIT 2"
+    files["good"].write_text(shared, encoding="utf-8")
+    out = ok("advise", files["schema"], files["good"])
+    assert table(out) == {
+        "query": ["level", "operations", "rows", "stored", "cost of a changed row"],
+        "tagsOf": ["SI-0", "1", "10"],
+        "query_2": ["SI-1", "1", "5", "1 × Tags", "Tags 2 r 2 w *"],
+        "howMany": ["SI-2", "1", "1", "1 × Tags", "Tags 2 r 2 w *"],
+        "again": ["SI-1", "1", "2", "1 × Tags", "Tags 2 r 2 w *"],
+    }
+    assert "  Tags: at most 4 reads and 4 writes, all new" in out.splitlines()
+
+
+def test_what_is_there_costs_as_much_as_what_was_new(files: dict[str, Path], db: Path) -> None:
+    before = ok("advise", db, files["good"])
+    ok("sql", db, "-c", "CREATE INDEX mine ON Tags (tag, votes DESC)")
+    half = ok("advise", db, files["good"])
+    assert table(half)["query_2"][-1] == "Tags 2 r 2 w"
+    assert table(half)["howMany"][-1] == "Tags 2 r 2 w *"
+    assert "  Tags: at most 4 reads and 4 writes, 2 and 2 new" in half.splitlines()
+    assert run("advise", db, files["good"], "--apply").code == 0
+    after = ok("advise", db, files["good"])
+    assert table(after) == {name: [cell.removesuffix(" *") for cell in row] for name, row in table(before).items()}
+    assert "*" not in after.split("to be created")[0]
+    assert "  Tags: at most 4 reads and 4 writes" in after.splitlines()
+
+
+def test_of_a_query_over_what_is_there_and_what_is_not_the_new_part_is_told(files: dict[str, Path], db: Path) -> None:
+    ok("sql", db, "-c", "CREATE MATERIALIZED VIEW n AS SELECT tag, COUNT(*) AS n FROM Tags GROUP BY tag")
+    files["good"].write_text("-- name: top\nSELECT tag, n FROM n ORDER BY n DESC LIMIT 3", encoding="utf-8")
+    out = ok("advise", db, files["good"])
+    assert table(out)["top"][-1] == "Tags 6 r 6 w, 4 r 4 w *"
+    [found] = json.loads(ok("advise", db, files["good"], "--json"))["queries"]
+    assert found["costs"] == {"Tags": {"reads": 6, "writes": 6, "new_reads": 4, "new_writes": 4}}
+
+
+def test_the_legend_has_what_occurs(files: dict[str, Path], db: Path) -> None:
+    whole = ok("advise", files["schema"], files["good"]).split("\n\n")[1]
+    assert " ".join(whole.split()) == (
+        "SI-0: by primary keys; SI-1: with indexes; SI-2: with views kept up to date at a bounded cost r, w: reads and"
+        " writes of indexes and views for a changed row; *: not there yet What queries share is counted in each of"
+        " them, and once in the totals below."
+    )
+    files["good"].write_text("SELECT tag FROM Tags WHERE docId = :doc", encoding="utf-8")
+    assert ok("advise", db, files["good"]).split("\n\n")[1] == "SI-0: by primary keys\n"
+    assert "unbounded: the work grows with the data" in run("advise", db, files["bad"]).out.splitlines()
+
+
+def test_only_a_missed_slo_is_marked(files: dict[str, Path], db: Path) -> None:
+    view = "CREATE MATERIALIZED VIEW pairs AS SELECT a.docId AS x, b.docId AS y FROM Tags a, Tags b WHERE a.tag = b.tag"
+    assert run("sql", db, "-c", view).code == 0
+    files["good"].write_text("-- name: pairs\nSELECT y FROM pairs WHERE x = 1 LIMIT 3", encoding="utf-8")
+    out = run("advise", db, files["good"], "--slo", "1h").out
+    assert table(out)["pairs"][0] == "unbounded"
+    assert "any number of r and w" in out
+    assert "!" not in out
+    missed = run("advise", db, files["good"], "--slo", "0.000001ms").out
+    assert "!" in table(missed)["pairs"][3]
+    assert "!: slower than asked for" in missed.splitlines()
+
+
+def test_lines_of_prose_fit_a_terminal(files: dict[str, Path], here: Path) -> None:
+    out = run("advise", *(files[name].relative_to(here) for name in files), "--slo", "0.000001ms").out
     prose = out.split("to be created:")[0].splitlines()
     assert max(map(len, prose)) <= 80
     assert "\x1b" not in out
@@ -172,18 +243,106 @@ def test_what_makes_no_sense_is_a_usage_error(args: tuple[str, ...], files: dict
     assert (done.code, done.out) == (2, "")
 
 
-def test_files_have_queries_and_what_they_read_and_nothing_else(files: dict[str, Path], tmp_path: Path) -> None:
-    other = tmp_path / "other.sql"
-    other.write_text("\n\nDELETE FROM Tags WHERE docId = 1;\n", encoding="utf-8")
-    done = run("advise", files["schema"], other)
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder in which the program runs, so that names of files are short."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize("text", ["", "-- nothing\n", "CREATE TABLE t (a INT PRIMARY KEY);"])
+def test_files_without_a_query_are_a_usage_error(text: str, here: Path) -> None:
+    (here / "a.sql").write_text(text, encoding="utf-8")
+    (here / "b.sql").write_text("", encoding="utf-8")
+    done = run("advise", "a.sql", "b.sql", "--json")
+    assert (done.code, done.out) == (2, "")
+    assert "no query was found in a.sql, b.sql" in done.err
+
+
+@pytest.mark.parametrize(
+    "mode", ["FOO", "", "SYNC x", "SYNC; DROP TABLE t", "EVERY", "SYNC AS SELECT 1", "EVERY 1 MILLISECOND"]
+)
+def test_a_mode_that_there_is_not_is_a_usage_error(mode: str, files: dict[str, Path]) -> None:
+    done = run("advise", files["schema"], files["good"], "--maintain", mode)
+    assert (done.code, done.out) == (2, "")
+    told = "The modes are DEFERRED, SYNC, LAZY, LOCAL, EVERY n unit and PERIODIC n unit"
+    assert told in " ".join(done.err.replace("│", "").split())
+
+
+def test_other_statements_are_refused_one_by_one_and_the_rest_is_analysed(files: dict[str, Path], here: Path) -> None:
+    other = "\n\nDELETE FROM Tags WHERE docId = 1;\n-- name: changed\nUPDATE Tags SET votes = 1 WHERE docId = 1;\n"
+    (here / "other.sql").write_text(
+        f"{other}EXPLAIN SELECT tag FROM Tags;\nSELEC tag FROM Tags;{GOOD}", encoding="utf-8"
+    )
+    done = run("advise", files["schema"], "other.sql")
+    assert (done.code, done.err) == (1, "")
+    refused = dict.fromkeys(["query_1", "changed", "query_3", "query_4"], "refused")
+    assert levels(done.out) == {**refused, "tagsOf": "SI-0", "query_6": "SI-1", "howMany": "SI-2"}
+    told = "is not analysed: advise reads SELECT, and CREATE statements of what they read"
+    flat = " ".join(done.out.split())
+    assert f"query_1 is refused (other.sql:3): DELETE {told}" in flat
+    assert f"changed is refused (other.sql:5): UPDATE {told}" in flat
+    assert f"query_3 is refused (other.sql:6): EXPLAIN {told}" in flat
+    assert 'query_4 is refused (other.sql:7): syntax error at line 7, column 1: unexpected "SELEC"' in flat
+
+
+def test_json_has_what_is_refused_in_its_place(files: dict[str, Path], here: Path) -> None:
+    (here / "other.sql").write_text("DROP TABLE Tags;\n  SELECT tag FROM Tags WHERE docId = 1", encoding="utf-8")
+    done = run("advise", files["schema"], "other.sql", "--json")
+    first, second = json.loads(done.out)["queries"]
+    assert (done.code, first["level"], first["verdict"]) == (1, "refused", None)
+    assert first["error"].startswith("DROP is not analysed: ")
+    assert (first["sql"], first["where"]) == ("DROP TABLE Tags", "other.sql:1")
+    assert (second["sql"], second["where"]) == ("SELECT tag FROM Tags WHERE docId = 1", "other.sql:2")
+
+
+def test_a_syntax_error_is_shown_where_it_stands_in_the_file(files: dict[str, Path], here: Path) -> None:
+    text = "SELECT 1;\n\n  -- name: wrong\n  SELECT tag,    votes\n  FROM Tags WHERE    docId == AND   tag = :tag;\n"
+    (here / "wrong.sql").write_text(text, encoding="utf-8")
+    out = run("advise", files["schema"], "wrong.sql").out
+    assert "wrong is refused (wrong.sql:4): syntax error at line 5, column 31: " in " ".join(out.split())
+    lines = out.splitlines()
+    place = next(number for number, line in enumerate(lines) if line.strip() == "^")
+    assert lines[place - 1].strip() == "FROM Tags WHERE    docId == AND   tag = :tag;".rstrip(";")
+    assert lines[place - 1][lines[place].index("^") :].startswith("AND")
+
+
+def test_an_error_of_a_definition_is_told_with_its_place(files: dict[str, Path], here: Path) -> None:
+    (here / "schema.sql").write_text(
+        "CREATE TABLE a (b INT PRIMARY KEY);\nCREATE TABLE c (\n  d WORD)", encoding="utf-8"
+    )
+    done = run("advise", "schema.sql", files["good"])
     assert (done.code, done.out) == (1, "")
-    assert f'"{other}" line 3: DELETE in a file of queries' in done.err
+    assert done.err.startswith("error[sql.")
+    assert "schema.sql:2: " in done.err
+    assert "line 3, column 5" in done.err
+
+
+def test_what_is_defined_twice_is_told_where(here: Path, db: Path) -> None:
+    (here / "one.sql").write_text("\nCREATE TABLE Things (a INT PRIMARY KEY);", encoding="utf-8")
+    (here / "two.sql").write_text("CREATE TABLE things (a INT PRIMARY KEY); SELECT a FROM things", encoding="utf-8")
+    done = run("advise", "one.sql", "two.sql")
+    assert (done.code, done.out) == (1, "")
+    assert done.err.startswith('error[definition.table_exists]: two.sql:1: table "things" exists already')
+    assert "It is defined twice in the files, first at one.sql:2." in done.err
+    (here / "tags.sql").write_text("CREATE TABLE Tags (a INT PRIMARY KEY); SELECT a FROM Tags", encoding="utf-8")
+    done = run("advise", db, "tags.sql")
+    assert "The database has it, and the files define it, too." in done.err
+
+
+@pytest.mark.parametrize("name", ["my query", "", "two-tags", "2tags", "x :one"])
+def test_a_name_is_one_word(name: str, here: Path) -> None:
+    (here / "a.sql").write_text(f"\n-- name: {name}\nSELECT tag FROM Tags;\n", encoding="utf-8")
+    done = run("advise", "a.sql")
+    assert (done.code, done.out) == (1, "")
+    assert f'a.sql:2: "{name}" cannot be the name of a query' in done.err
+    assert "A name is one word of letters, digits and _" in done.err
 
 
 def test_two_queries_of_one_name_are_refused(files: dict[str, Path]) -> None:
     done = run("advise", files["schema"], files["bad"], files["bad"])
     assert (done.code, done.out) == (1, "")
-    assert "two queries are called others" in done.err
+    assert f"{files['bad']}:2: two queries are called others, the other at {files['bad']}:2" in done.err
 
 
 def test_a_file_that_is_not_there_is_an_error(tmp_path: Path) -> None:

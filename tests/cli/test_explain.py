@@ -34,9 +34,40 @@ def test_nothing_is_made(shop: Path) -> None:
 def test_a_view_that_is_there_is_told_how_it_is_maintained(shop: Path) -> None:
     ok("sql", shop, "-c", VIEW)
     out = ok("explain", shop, "counts")
-    assert out.startswith('view "Counts", stored by (tag)')
-    assert "level:" not in out
-    assert json.loads(ok("explain", shop, "Counts", "--json"))["view"] == "Counts"
+    verdict, _, rest = out.partition("\n\n")
+    assert rest.startswith('view "Counts", stored by (tag)')
+    assert verdict.splitlines()[:4] == [
+        "level: SI-2, answered from views that are maintained at a bounded cost",
+        "storage: at most 1 × Tags",
+        "each changed row costs, over all indexes and views of its table:",
+        "  Tags: at most 2 reads and 2 writes, all of this view",
+    ]
+    assert "  Counts, for a row of Tags (at most 1 read and 2 rows):" in verdict.splitlines()
+
+
+def test_a_view_that_is_there_is_told_as_its_statement_was_and_beside_others(shop: Path) -> None:
+    before = json.loads(ok("explain", shop, VIEW, "--json"))
+    ok("sql", shop, "-c", VIEW)
+    ok("sql", shop, "-c", "CREATE INDEX byTag ON Tags (tag)")
+    found = json.loads(ok("explain", shop, "Counts", "--json"))
+    assert found["view"] == "Counts"
+    assert found["costs"] == {"Tags": {"reads": 2, "writes": 2}}
+    assert found["verdict"]["maintenance"] == {"Tags": {"reads": 4, "writes": 4, "new_reads": 0, "new_writes": 0}}
+    assert {**found["verdict"], "maintenance": before["maintenance"]} == before
+    assert "  Tags: at most 4 reads and 4 writes, 2 and 2 of this index" in ok("explain", shop, "byTag").splitlines()
+
+
+def test_a_view_without_a_bound_is_told_why(shop: Path) -> None:
+    run(
+        "sql",
+        shop,
+        "-c",
+        "CREATE VIEW pairs AS SELECT a.docId AS x, b.docId AS y FROM Tags a, Tags b WHERE a.tag = b.tag",
+    )
+    lines = ok("explain", shop, "pairs").splitlines()
+    assert lines[0] == "level: unbounded, the work grows with the data"
+    assert lines[1].startswith('reason: View "pairs" has no bound on its maintenance.')
+    assert "  Tags: any number of reads and writes" in lines
 
 
 def test_the_name_of_no_view_is_an_error(shop: Path) -> None:

@@ -48,6 +48,13 @@ def test_other_forms_are_refused(text: str) -> None:
         read_params([text])
 
 
+@pytest.mark.parametrize("text", [":id=5", "?=5", "$1=5"])
+def test_a_name_without_its_colon_is_asked_for(text: str) -> None:
+    with pytest.raises(BadParameter) as caught:
+        read_params([text])
+    assert "The value of :id is given as id=5" in caught.value.hint
+
+
 def test_a_name_given_twice_is_refused() -> None:
     with pytest.raises(BadParameter, match="--param a is given twice"):
         read_params(["a=1", "a=2"])

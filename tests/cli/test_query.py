@@ -41,6 +41,21 @@ def test_views_are_queried_like_tables(shop: Path) -> None:
     assert ok("sql", shop, "-c", select, "-p", "wait=a", "-f", "json") == '{"n": 2}\n'
 
 
+def test_what_helps_a_query_without_a_bound_is_told_as_commands(shop: Path) -> None:
+    # Once an index would do, once nothing that is known.
+    for select in (
+        "SELECT docId FROM Tags WHERE tag = :t ORDER BY docId DESC LIMIT 3",
+        "SELECT docId FROM Tags WHERE tag <> :t",
+    ):
+        for command in (("query", shop, select), ("sql", shop, "-c", select)):
+            done = run(*command, "-p", "t=a")
+            assert (done.code, done.out) == (1, "")
+            assert "viewkeeper query --allow-scan reads all rows." in done.err
+            assert ("viewkeeper advise DB FILE --apply" in done.err) == ("LIMIT" in select)
+            assert "allow_scan" not in done.err
+            assert "db.prepare" not in done.err
+
+
 def test_all_rows_are_read_only_where_that_is_allowed(shop: Path) -> None:
     ok("sql", shop, "-c", "INSERT INTO Tags (docId, tag) VALUES (1, 'a'), (2, 'b')")
     done = run("query", shop, "SELECT docId FROM Tags WHERE tag = 'b'")

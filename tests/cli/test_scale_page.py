@@ -94,7 +94,6 @@ INSTEAD = {
         "SELECT COUNT(*) AS n FROM Item WHERE price - price % 10 = :class"
     ),
     "SELECT MEDIAN(price) AS m FROM Item": "SELECT AVG(price) AS a, MIN(price) AS b, MAX(price) AS c FROM Item",
-    "SELECT id FROM Item WHERE title LIKE '%word%' LIMIT 9": "SELECT id FROM Item WHERE TOKENS(title) = :word LIMIT 9",
     "SELECT id FROM Item WHERE subject = :s OR price = :p LIMIT 9": "SELECT id FROM Item WHERE price = :p LIMIT 9",
     "SELECT DISTINCT subject FROM Item": (
         "SELECT subject, COUNT(*) AS n FROM Item GROUP BY subject ORDER BY subject LIMIT 10"

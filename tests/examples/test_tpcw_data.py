@@ -96,6 +96,11 @@ def test_lines_have_the_copies_of_their_order_and_item(data: dict[str, pa.Table]
     assert sums == {number: order["o_sub_total"] for number, order in orders.items()}
 
 
+def test_items_have_the_copies_of_their_authors(data: dict[str, pa.Table]) -> None:
+    names = {row["a_id"]: row["a_lname"] for row in data["author"].to_pylist()}
+    assert all(row["i_a_lname"] == names[row["i_a_id"]] for row in data["item"].to_pylist())
+
+
 def test_an_order_has_an_item_once(data: dict[str, pa.Table]) -> None:
     pairs = list(zip(column(data, "order_line", "ol_o_id"), column(data, "order_line", "ol_i_id"), strict=True))
     assert len(set(pairs)) == len(pairs)

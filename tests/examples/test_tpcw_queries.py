@@ -13,7 +13,7 @@ import viewkeeper as vk
 from examples.tpcw.clock import NOW
 from examples.tpcw.generate import SCHEMA, Sizes, fill, tables
 from examples.tpcw.shop import TUPLE_WINDOWS, Shop, named_queries, open_shop
-from examples.tpcw.words import SUBJECTS
+from examples.tpcw.words import LAST_NAMES, SUBJECTS
 from tests.examples.sqlite_store import SqliteStore, plain_rows
 
 if TYPE_CHECKING:
@@ -106,6 +106,21 @@ def test_a_query_answers_as_sqlite_does(shop: Shop, store: SqliteStore, name: st
         assert ours == [pytest.approx(row) for row in theirs], params
         found += len(theirs)
     assert found, "none of the parameters finds a row"
+
+
+def test_a_search_by_author_is_over_all_authors_with_the_word(tmp_path: Path) -> None:
+    """By the names that authors have themselves, as the standard asks."""
+    sizes = Sizes(1_200, 1)
+    store = SqliteStore(tables(sizes))
+    sql = """SELECT i_id, i_title, a_fname, a_lname FROM item JOIN author ON i_a_id = a_id
+    WHERE TOKENS(a_lname) = :word ORDER BY i_title, i_id LIMIT 50"""
+    with vk.open(tmp_path / "db", durability="os") as db:
+        fill(db, sizes)
+        shop = open_shop(db, "SYNC", only=["search_by_author"])
+        for word in map(str.lower, LAST_NAMES):
+            found = shop.ask("search_by_author", word=word)
+            assert len(found) == 50
+            assert found == store.ask(sql, word=word)
 
 
 @pytest.mark.parametrize("name", sorted(TUPLE_WINDOWS))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import viewkeeper as vk
+from examples.tpcw.accounts import Address
 from examples.tpcw.admin import admin_confirm
 from examples.tpcw.generate import Sizes, fill
 from examples.tpcw.mixes import INTERACTIONS, MIXES
@@ -18,7 +19,7 @@ from examples.tpcw.purchases import Card, buy_confirm, shopping_cart
 from examples.tpcw.run import main, visit
 from examples.tpcw.shop import Shop, open_shop
 from examples.tpcw.visitor import Visitor
-from examples.tpcw.words import user_name
+from examples.tpcw.words import COUNTRIES, country_name, user_name
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -62,6 +63,20 @@ def test_a_purchase_is_displayed_sold_and_taken_from_the_cart(shop: Shop) -> Non
     assert shop.ask("cart", cart=cart["cart"]) == []
     after = {row["i_id"]: row["sold"] for row in best_sellers(shop, item["i_subject"])["items"]}
     assert after[9] == before.get(9, 0) + 3
+
+
+def test_a_payment_is_of_the_country_that_the_bill_goes_to(shop: Shop) -> None:
+    home = shop.first("customer_by_name", uname=user_name(5))
+    assert home is not None
+    country = shop.first("country_by_name", name=home["co_name"])
+    assert country is not None
+    abroad = country_name(country["co_id"] % COUNTRIES + 1)
+    for ship_to in (None, Address(street1="1", street2="", city="", state="", zip="", country=abroad)):
+        cart = shopping_cart(shop, None, None, {9: 1}, 1)["cart"]
+        bought = buy_confirm(shop, 5, cart, CARD, ship_to)
+        paid = shop.db.get("cc_xacts", bought["order"])
+        assert paid is not None
+        assert paid["cx_co_id"] == country["co_id"]
 
 
 def test_an_empty_cart_is_not_bought(shop: Shop) -> None:

@@ -16,6 +16,7 @@ from viewkeeper.model.types import BIGINT, BOOLEAN, STRING, Row, Type
 from viewkeeper.model.view import View
 from viewkeeper.plan.access import Access, AccessKind, Found, Operand, QueryPlan
 from viewkeeper.plan.expr import Call, Expr, Input, Parameter
+from viewkeeper.plan.filling import ANY_LENGTH
 from viewkeeper.plan.relation import Field, Relation, Scan, scans
 from viewkeeper.read.consistency import Asked, Consistency
 from viewkeeper.read.moments import Moments
@@ -122,6 +123,7 @@ def given(values: Mapping[str, Any]) -> dict[tuple[str | int, int | None], Any]:
     for key, value in values.items():
         if isinstance(value, list):
             cells.update({(key, place): one for place, one in enumerate(value)})
+            cells[key, ANY_LENGTH] = tuple(value)
         else:
             cells[key, None] = value
     return cells

@@ -43,6 +43,34 @@ def test_a_parameter_may_have_any_word_as_its_name(name: str) -> None:
     assert one.names == {name}
 
 
+FOREIGN = ["$1", "$name", "${id}", "@id", "%s", "%(id)s", "#{id}", "{id}", "{{id}}", ":1", "?1"]
+
+
+@pytest.mark.parametrize("written", FOREIGN)
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT a FROM t WHERE a = {}",
+        "SELECT a FROM t WHERE a IN ({}, 2)",
+        "UPDATE t SET a = {} WHERE b = 1",
+        "INSERT INTO t VALUES ({}, 1)",
+        "SELECT a FROM t WHERE a = 1 LIMIT {}",
+    ],
+)
+def test_parameters_of_other_databases_are_told_how_to_write_them(text: str, written: str) -> None:
+    with pytest.raises(SqlSyntax) as caught:
+        parse(text.replace("{}", written))
+    assert caught.value.hint.startswith(f"{written} is a parameter of another database; here it is written :name")
+
+
+@pytest.mark.parametrize("text", ["SELECT a %s FROM t", "SELECT '%s', \"$1\" FROM t", "SELECT a FROM t WHERE a = ?"])
+def test_what_looks_like_one_and_is_none_is_read(text: str) -> None:
+    assert len(parse(text)) == 1
+    with pytest.raises(SqlSyntax) as caught:
+        parse(f"{text} FROM")
+    assert "another database" not in caught.value.hint
+
+
 def test_the_same_text_is_parsed_once() -> None:
     assert parse("SELECT a FROM once") is parse("SELECT a FROM once")
 

@@ -10,7 +10,7 @@ import pytest
 
 from tests.sql.tables import catalog
 from viewkeeper.errors import BadParameter
-from viewkeeper.plan.filling import filled
+from viewkeeper.plan.filling import ANY_LENGTH, filled
 from viewkeeper.plan.show import show
 from viewkeeper.sql.bind import query_of
 from viewkeeper.sql.parse import parse
@@ -59,19 +59,22 @@ def test_a_query_without_parameters_takes_none() -> None:
     assert refused("", {"p": 1}).startswith("the text has no parameters, found :p")
 
 
+WHOLE = ("p", ANY_LENGTH)
+
+
 def test_a_list_that_is_shorter_repeats_its_first_value() -> None:
-    assert cells("WHERE Stock IN :p MAX 3", {"p": [5, 6]}) == {("p", 0): 5, ("p", 1): 6, ("p", 2): 5}
-    assert cells("WHERE Stock IN :p MAX 2", {"p": (5, 6)}) == {("p", 0): 5, ("p", 1): 6}
+    assert cells("WHERE Stock IN :p MAX 3", {"p": [5, 6]}) == {("p", 0): 5, ("p", 1): 6, ("p", 2): 5, WHOLE: (5, 6)}
+    assert cells("WHERE Stock IN :p MAX 2", {"p": (5, 6)}) == {("p", 0): 5, ("p", 1): 6, WHOLE: (5, 6)}
 
 
 def test_an_empty_list_is_null_everywhere() -> None:
-    assert cells("WHERE Stock IN :p MAX 2", {"p": []}) == {("p", 0): None, ("p", 1): None}
-    assert cells("WHERE Stock IN :p", {"p": []}) == {("p", 0): None}
+    assert cells("WHERE Stock IN :p MAX 2", {"p": []}) == {("p", 0): None, ("p", 1): None, WHOLE: ()}
+    assert cells("WHERE Stock IN :p", {"p": []}) == {WHOLE: ()}
 
 
 def test_a_list_of_any_length_has_all_its_values() -> None:
-    assert cells("WHERE Stock IN :p", {"p": {5}}) == {("p", 0): 5}
-    assert cells("WHERE Stock IN :p", {"p": [5, None, 6]}) == {("p", 0): 5, ("p", 1): None, ("p", 2): 6}
+    assert cells("WHERE Stock IN :p", {"p": {5}}) == {WHOLE: (5,)}
+    assert cells("WHERE Stock IN :p", {"p": [5, None, 6]}) == {WHOLE: (5, None, 6)}
 
 
 @pytest.mark.parametrize(
@@ -119,8 +122,7 @@ def test_a_plan_is_filled_with_the_values() -> None:
     found = query("WHERE Stock = :a AND ItemID IN :b MAX 2 AND Price IN :c AND COALESCE(Live, :d)")
     values = cells_of(found, {"a": 1, "b": [], "c": [1, 2], "d": True})
     assert (
-        "((Stock = 1) and in(ItemID, NULL:BIGINT, NULL:BIGINT) and in(Price, 1.00:DECIMAL(10,2), 2.00:DECIMAL(10,2))"
-        " and coalesce(Live, TRUE))"
+        "((Stock = 1) and FALSE and in(Price, 1.00:DECIMAL(10,2), 2.00:DECIMAL(10,2)) and coalesce(Live, TRUE))"
     ) in show(filled(found.plan, values))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,8 +12,7 @@ from tests.sql import plans
 from tests.sql.golden import cases, files
 from tests.sql.tables import catalog
 from viewkeeper.errors import ViewkeeperError
-from viewkeeper.model.types import Cell
-from viewkeeper.plan.filling import filled
+from viewkeeper.plan.filling import ANY_LENGTH, filled
 from viewkeeper.plan.show import show
 from viewkeeper.sql.bind import query_of
 from viewkeeper.sql.parse import parse
@@ -84,7 +84,8 @@ def test_a_query_with_parameters_anywhere_is_bound_or_refused(text: str) -> None
     keys = {parameter.key for parameter in found.parameters}
     assert keys == {*parsed.names, *parsed.numbers}
     used = [(parameter.key, parameter.element) for parameter in found.parameters]
-    values: dict[tuple[str | int, int | None], Cell] = dict.fromkeys(used)
+    lists = {(key, ANY_LENGTH): (None, 1) for key, element in used if element is not None}
+    values: dict[tuple[str | int, int | None], Any] = {**dict.fromkeys(used), **lists}
     assert ":p" not in show(filled(found.plan, values))
     assert len(found.plan.fields) >= len(found.columns)
 

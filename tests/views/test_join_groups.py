@@ -362,6 +362,25 @@ class TestSharedJoinIndex:
         db.maintain()
         check(db)
 
+    def test_a_side_of_two_indexes_has_in_both_what_another_side_uses_of_one(self, db: vk.Database) -> None:
+        """B is twice in Twins, by k alone and by k and m: what is used of the one is in the other, too."""
+        create(
+            db,
+            "CREATE VIEW Trips AS SELECT a.k, COUNT(*) AS n FROM A a JOIN B b ON b.k = a.k JOIN B c ON c.k = a.k "
+            "GROUP BY a.k",
+        )
+        create(
+            db,
+            "CREATE VIEW Twins AS SELECT a.id AS a, b.id AS b, c.id AS c, c.s FROM A a JOIN B b ON b.k = a.k "
+            "JOIN B c ON c.k = a.k AND c.m = b.m",
+        )
+        assert group(db, "Trips") == group(db, "Twins")
+        assert slots(db, "Trips") & slots(db, "Twins")
+        for seed in range(2, 8):
+            write(db, seed, 4)
+            db.maintain()
+            check(db)
+
     def test_what_a_column_says_that_nobody_uses_does_not_matter(self, db: vk.Database) -> None:
         """A change of nothing but that column changes no view, and is there once a view uses it."""
         create(db, PAIRS)

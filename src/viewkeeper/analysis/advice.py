@@ -13,7 +13,8 @@ from viewkeeper.analysis.invariants import INVARIANTS, invariants_of
 from viewkeeper.analysis.latency import Predict, analyse_within
 from viewkeeper.analysis.maintenance import totals
 from viewkeeper.analysis.schema import Schema, Stored
-from viewkeeper.analysis.verdict import LEVELS, UNBOUNDED, Verdict
+from viewkeeper.analysis.sqltext import quoted
+from viewkeeper.analysis.verdict import LEVELS, UNBOUNDED, ChangeCost, Verdict
 from viewkeeper.plan.relation import scans
 from viewkeeper.sql.statements import Query
 
@@ -35,13 +36,17 @@ class Advised:
     """A query with its verdict over all that is needed; `needs` and `added` there are of what no query before it needs.
 
     `invariants` are in the order of INVARIANTS: "I" is independent of the size of the data, "D" depends on it, "-" is
-    not needed.
+    not needed. `where` is the file and line of its text, if it is from a file. `costs` are, by table, what a changed
+    row costs over all indexes and views that the query is answered from, those that exist and those that others need
+    as well included; how much of it is new is what does not exist yet.
     """
 
     name: str
     sql: str
     verdict: Verdict | None = None
     error: str = ""
+    where: str = ""
+    costs: Mapping[str, TableCost] = field(default_factory=dict)
     invariants: tuple[str, ...] = ()
 
     @property
@@ -56,12 +61,20 @@ class Advised:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableCost:
-    """Of one changed row, over all indexes and views: how much, and how much of it is new."""
+    """Of one changed row, over all indexes and views: how much, None without a bound, and how much of it is new."""
 
-    reads: int
-    writes: int
+    reads: int | None
+    writes: int | None
     new_reads: int
     new_writes: int
+
+    @property
+    def total(self) -> ChangeCost:
+        return None if self.reads is None or self.writes is None else (self.reads, self.writes)
+
+    @property
+    def new(self) -> tuple[int, int]:
+        return self.new_reads, self.new_writes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,12 +106,14 @@ def advise(
             work.add(number, one.name, one.query)
     work.leave_out_prefixes()
     found, ddl = work.result()
+    costs = {number: work.costs_of(verdict) for number, verdict in found.items()}
     advised = [
         Advised(
             name=one.name,
             sql=one.sql,
             error=one.error,
             verdict=found.get(number),
+            costs=costs.get(number, {}),
             invariants=() if one.query is None else invariants_of(one.query, found[number], schema, work.known),
         )
         for number, one in enumerate(queries)
@@ -157,12 +172,10 @@ class _Work:
     def result(self) -> tuple[dict[int, Verdict], tuple[str, ...]]:
         """The verdicts, in which what is to be made is told where it is used first."""
         costs = totals(self.known).costs
-        names = {one.name: one for one in self.known.objects.values()}
         taken: set[int] = set()
         ddl: list[str] = []
         for place, verdict in self.verdicts.items():
-            wanted = list(self._below([names[name] for name in verdict.uses if name in names]))
-            listed = dict.fromkeys(one.id for one in (*verdict.made, *wanted))
+            listed = dict.fromkeys(one.id for one in (*verdict.made, *self._used(verdict)))
             own = [self.made[number] for number in listed if number in self.made and number not in taken]
             taken.update(one.id for one in own)
             texts = tuple(one.ddl for one in own if one.ddl is not None)
@@ -177,18 +190,42 @@ class _Work:
             )
         return self.verdicts, tuple(ddl)
 
+    def costs_of(self, verdict: Verdict) -> dict[str, TableCost]:
+        """What a changed row of each table costs over what a query is answered from; what costs nothing is left out."""
+        used = frozenset(one.id for one in self._used(verdict) if not one.is_table)
+        found = self._costs(used) if used else {}
+        return {table: cost for table, cost in found.items() if cost.total != (0, 0)}
+
+    def costs(self) -> dict[str, TableCost]:
+        return self._costs(None)
+
+    def _costs(self, wanted: frozenset[int] | None) -> dict[str, TableCost]:
+        made = frozenset(self.made)
+        new = totals(self.known, made if wanted is None else made & wanted).costs
+        return {
+            table: _table_cost(cost, new[table] or (0, 0)) for table, cost in totals(self.known, wanted).costs.items()
+        }
+
+    def _used(self, verdict: Verdict) -> list[Stored]:
+        names = {one.name: one for one in self.known.objects.values()}
+        return list(self._below([names[name] for name in verdict.uses if name in names]))
+
     def _below(self, used: Sequence[Stored]) -> Iterator[Stored]:
         """What is used, each behind what it reads itself."""
         for one in used:
             yield from self._below([self.known[number] for number in _read_by(one) if number in self.known.objects])
+            yield from self._staging(one)
             yield one
 
-    def costs(self) -> dict[str, TableCost]:
-        new = totals(self.known, frozenset(self.made)).costs
-        return {
-            table: TableCost(reads=reads, writes=writes, new_reads=new[table][0], new_writes=new[table][1])
-            for table, (reads, writes) in totals(self.known).costs.items()
-        }
+    def _staging(self, view: Stored) -> Iterator[Stored]:
+        """The staging view under a view that is to be made: its plan reads the table itself, its statement does not."""
+        if view.ddl is not None and view.mode == "PERIODIC":
+            yield from (one for one in self.known.views() if f"FROM {quoted(one.name)} ORDER BY" in view.ddl)
+
+
+def _table_cost(total: ChangeCost, new: tuple[int, int]) -> TableCost:
+    reads, writes = total or (None, None)
+    return TableCost(reads=reads, writes=writes, new_reads=new[0], new_writes=new[1])
 
 
 def _read_by(view: Stored) -> list[int]:

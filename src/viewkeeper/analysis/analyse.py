@@ -10,7 +10,7 @@ What exists is preferred to what is to be made, and of what is to be made that w
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from viewkeeper.analysis.answer import answer, tables_of
@@ -18,8 +18,9 @@ from viewkeeper.analysis.block import Block, NotAnalysed
 from viewkeeper.analysis.construct import Constructed, Refused, construct
 from viewkeeper.analysis.eager import grouped_first, pre_aggregated
 from viewkeeper.analysis.flatten import block_of
+from viewkeeper.analysis.groupsources import over_groups
 from viewkeeper.analysis.hotspots import around, staged
-from viewkeeper.analysis.levels import level_of
+from viewkeeper.analysis.levels import level_of, view_level
 from viewkeeper.analysis.maintenance import totals
 from viewkeeper.analysis.overviews import plans_over, ranked
 from viewkeeper.analysis.planning import NotPlanned, Planned, plan_block
@@ -29,11 +30,14 @@ from viewkeeper.analysis.storage import storage_bound
 from viewkeeper.analysis.verdict import LEVELS, UNBOUNDED, Verdict
 from viewkeeper.sql.statements import Query
 
+MOST_GROUPED = 40
+"""Ways to put pre-aggregated views in place of sources that are tried."""
+
 
 def analyse(query: Query, schema: Schema, *, name: str = "", widen: bool = False, suggest: bool = True) -> Verdict:
     """The verdict on a query. What is to be made for it is called after `name`.
 
-    With `widen`, that has all columns that the query reads, and nothing is looked up behind it.
+    With `widen`, fewer operations count for more than what exists, and what is made has all columns that are read.
     """
     try:
         block = query_block(query, schema)
@@ -41,7 +45,7 @@ def analyse(query: Query, schema: Schema, *, name: str = "", widen: bool = False
         text = f"{error}: there is no bound on what is read."
         return Verdict(level=UNBOUNDED, reason=text[0].upper() + text[1:])
     found = _Attempts(query, block, schema, name, widen).verdict()
-    if not suggest or found.level != UNBOUNDED or (found.is_bounded and not found.needs):
+    if not suggest or found.level != UNBOUNDED:
         return found
     from viewkeeper.analysis.suggestions import suggestions
 
@@ -56,28 +60,54 @@ def query_block(query: Query, schema: Schema) -> Block:
 
 @dataclass(slots=True)
 class _Attempts:
-    """A query, and the ways to answer it, one after the other. `refusals` say why no view would do."""
+    """A query, and the ways to answer it, one after the other. `refusals` say why no view would do.
+
+    `below` are views in the schema that are to be made before anything else.
+    """
 
     query: Query
     block: Block
     schema: Schema
     name: str
     widen: bool
+    below: tuple[Stored, ...] = ()
     refusals: list[Refused] = field(default_factory=list)
 
     def verdict(self) -> Verdict:
         plain = plan_block(self.block, self.schema, allowed=lambda _: False)
         if isinstance(plain, Planned) and level_of(plain.uses(), self.schema) == "SI-0":
             return answer(self.query, plain, self.schema)
-        existing = min(self._existing(plain), key=self._rank, default=None)
-        if existing is not None:
+        existing = min(filter(self._may_stand_in, self._existing(plain)), key=self._rank, default=None)
+        if existing is not None and not self.widen:
             return answer(self.query, existing, self.schema)
         indexed = plan_block(
             self.block, self.schema, allowed=lambda view: view.mode != "PERIODIC", propose=True, widen=self.widen
         )
-        if isinstance(indexed, Planned):
-            return answer(self.query, indexed, self.schema)
-        return self._over_new() or self._staged() or self._unbounded(indexed)
+        found = answer(self.query, indexed, self.schema) if isinstance(indexed, Planned) else None
+        if self.widen:
+            known = None if existing is None else answer(self.query, existing, self.schema)
+            return self._fewest([known, found, self._over_new()]) or self._unbounded("")
+        if found is not None:
+            if found.level != UNBOUNDED:
+                return found
+            # What costs a write any number of operations is not proposed.
+            return self._over_new() or self._unbounded(self._too_dear(found))
+        assert isinstance(indexed, NotPlanned)
+        made = self._over_new() or self._over_groups() or self._staged()
+        return made or self._unbounded(reason_of(indexed, self.refusals))
+
+    def _fewest(self, found: Sequence[Verdict | None]) -> Verdict | None:
+        """Of several verdicts the one with the fewest operations, if one has a bound."""
+        bounded = [one for one in found if one is not None and one.level != UNBOUNDED]
+        return min(bounded, key=lambda one: (one.operations_max, one.rows_max, len(one.needs)), default=None)
+
+    def _too_dear(self, found: Verdict) -> str:
+        """Why what would answer the query is not proposed: it would cost a write any number of operations."""
+        why = totals(self.schema.with_objects(*found.made)).unlimited
+        text = next((why[one.id] for one in found.made if one.id in why), None)
+        return (
+            found.reason if text is None else f"An index that would answer it has no bound on its maintenance. {text}"
+        )
 
     def _existing(self, plain: Planned | NotPlanned) -> Iterator[Planned]:
         """The plans over what exists: tables, indexes, and views that stand for some of its sources."""
@@ -85,6 +115,9 @@ class _Attempts:
         yield from (one for one in (plain, indexed) if isinstance(one, Planned))
         window = around(self.block)
         blocks = [self.block, *([] if window is None else [window]), *grouped_first(self.block, self.schema)]
+        over = over_groups(self.block, self.schema, self.name)
+        if over is not None and not over.made:
+            blocks += [over.block, *grouped_first(over.block, self.schema)]
         for block in blocks[1:]:
             planned = plan_block(block, self.schema, allowed=lambda view: view.mode != "PERIODIC")
             if isinstance(planned, Planned) and block is not window:
@@ -92,6 +125,15 @@ class _Attempts:
         for view in list(self.schema.views()):
             for block in blocks:
                 yield from plans_over(block, view, self.schema)
+
+    def _may_stand_in(self, planned: Planned) -> bool:
+        """Whether a query may be answered by these reads: from a PERIODIC view whose refresh has no bound only if it
+        is named. It was not made to stand for its tables, and is older than what is maintained.
+        """
+        return all(
+            one.mode != "PERIODIC" or one.id in self.query.sources or view_level(one, planned.schema)[0] != UNBOUNDED
+            for one in planned.uses()
+        )
 
     def _rank(self, planned: Planned) -> tuple[int, tuple[int, int, int]]:
         return LEVELS.index(level_of(planned.uses(), self.schema)), planned.reads.cost
@@ -108,6 +150,21 @@ class _Attempts:
             if found is not None:
                 return found
         return None
+
+    def _over_groups(self) -> Verdict | None:
+        """The block over views of the groups in its FROM, by indexes that exist or are made, or by one more view."""
+        found = over_groups(self.block, self.schema, self.name)
+        if found is None:
+            return None
+        schema = self.schema.with_objects(*found.made)
+        planned = plan_block(found.block, schema, allowed=lambda view: view.mode != "PERIODIC", propose=True)
+        if isinstance(planned, Planned):
+            verdict = answer(self.query, planned, self.schema, None, found.made)
+            return verdict if verdict.level != UNBOUNDED else None
+        rest = _Attempts(self.query, found.block, schema, self.name, self.widen, found.made)
+        made = rest._over_new()
+        self.refusals += rest.refusals
+        return made
 
     def _view_name(self) -> str:
         if self.name:
@@ -135,26 +192,30 @@ class _Attempts:
         if not plans:
             self.refusals.append(Refused(NO_HELP))
             return None
-        return answer(self.query, min(plans, key=lambda one: one.reads.cost[1:]), self.schema, made)
+        return answer(self.query, min(plans, key=lambda one: one.reads.cost[1:]), self.schema, made, self.below)
 
     def _grouped_first(self) -> Verdict | None:
         """The block over a view of groups over pre-aggregated views, where that makes its maintenance bounded."""
         pending: list[tuple[Block, Schema, tuple[Stored, ...]]] = [(self.block, self.schema, ())]
-        while pending:
+        pending += [(block, self.schema, ()) for block in grouped_first(self.block, self.schema)]
+        for _ in range(MOST_GROUPED):
+            if not pending:
+                return None
             block, schema, more = pending.pop(0)
+            if more:
+                # What was made for one source may do for another one, too.
+                pending += [(again, schema, more) for again in grouped_first(block, schema)]
+            if block is not self.block and (found := self._over_first(block, schema, more)) is not None:
+                return found
             for number, source in enumerate(block.sources):
                 if source.stored is None or not source.stored.is_table:
                     continue
-                name = schema.free_name(f"{self.name or source.name}{source.name}Counts")
+                name = schema.free_name(f"{self.name}{source.name}Counts" if self.name else f"{source.name}_counts")
                 first = pre_aggregated(block, number, schema, name)
                 if first is None:
                     continue
                 kept, over = first
-                known = schema.with_objects(kept.stored)
-                found = self._over_first(over, known, (*more, kept.stored))
-                if found is not None:
-                    return found
-                pending.append((over, known, (*more, kept.stored)))
+                pending.append((over, schema.with_objects(kept.stored), (*more, kept.stored)))
         return None
 
     def _over_first(self, block: Block, schema: Schema, more: tuple[Stored, ...]) -> Verdict | None:
@@ -170,7 +231,8 @@ class _Attempts:
         plans = [*plans_over(block, made.stored, whole), *ranked(block, made.stored, whole)]
         if not plans:
             return None
-        return answer(self.query, min(plans, key=lambda one: one.reads.cost[1:]), self.schema, made, more)
+        best = min(plans, key=lambda one: one.reads.cost[1:])
+        return answer(self.query, best, self.schema, made, (*self.below, *more))
 
     def _staged(self) -> Verdict | None:
         found = staged(self.block, self.schema, self.name, self._view_name())
@@ -187,11 +249,10 @@ class _Attempts:
             return None
         return verdict
 
-    def _unbounded(self, failed: Planned | NotPlanned) -> Verdict:
-        assert isinstance(failed, NotPlanned)
+    def _unbounded(self, reason: str) -> Verdict:
         total = totals(self.schema)
         return Verdict(
             level=UNBOUNDED,
             maintenance={table: total.costs[table] for table in tables_of(self.query.plan, self.schema)},
-            reason=reason_of(failed, self.refusals),
+            reason=reason,
         )

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from viewkeeper.analysis.construct import Constructed
+from viewkeeper.analysis.deltaqueries import delta_queries
 from viewkeeper.analysis.levels import level_of, view_level
-from viewkeeper.analysis.maintenance import delta_queries, totals
+from viewkeeper.analysis.maintenance import totals
 from viewkeeper.analysis.planning import Planned
 from viewkeeper.analysis.schema import Schema, Stored
 from viewkeeper.analysis.steps import described

@@ -101,6 +101,12 @@ def _scan(source: Source) -> Relation:
 def _partners(left: Relation, source: Source) -> Relation:
     right: Relation = _scan(source)
     own, pairs, rest = [], [], []
+    shift = len(left.fields) - source.start
+
+    def paired(expr: Expr) -> Expr:
+        """Over both sides: what stands before this source may be sources of which nothing is shown."""
+        return rewrite(expr, lambda one: Input(one.index + shift, one.type) if source.has(one.index) else one)
+
     for conjunct in source.on:
         places = list(inputs(conjunct))
         pair = equal_pair(conjunct)
@@ -108,9 +114,10 @@ def _partners(left: Relation, source: Source) -> Relation:
             own.append(rewrite(conjunct, lambda column: Input(column.index - source.start, column.type)))
         elif isinstance(conjunct, Call) and pair is not None and _is_split(conjunct, source):
             one, other = conjunct.args
-            pairs.append((other, one) if all(map(source.has, inputs(one))) else (one, other))
+            one, other = (other, one) if all(map(source.has, inputs(one))) else (one, other)
+            pairs.append((paired(one), paired(other)))
         else:
-            rest.append(conjunct)
+            rest.append(paired(conjunct))
     if own:
         right = Filter(right, all_of(own))
     try:

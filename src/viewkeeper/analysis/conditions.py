@@ -5,13 +5,14 @@ Equality is an equivalence: a = :p and b = :p make a and b equal. A conversion t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from viewkeeper.analysis.block import WORD
 from viewkeeper.model.types import STRING
 from viewkeeper.plan.casts import keeps_all
-from viewkeeper.plan.expr import Call, Cast, Expr, Input, Literal, Parameter, inputs
+from viewkeeper.plan.expr import Call, Cast, Expr, Literal, Parameter
+from viewkeeper.plan.filling import ANY_LENGTH
 from viewkeeper.plan.likes import Wild, like_parts
 
 Constant = Literal | Parameter
@@ -102,12 +103,16 @@ class Conditions:
     def implies(self, condition: Expr) -> bool:
         """Whether a condition holds wherever the conjuncts do; only what is plain to see."""
         pair = equal_pair(condition)
-        if pair is not None and self.are_equal(*pair):
+        if pair is not None and self.equates(*pair):
             return True
         match condition:
             case Call("not", (Call("is_null", (expr,), _),), _) if self._is_compared(expr):
                 return True
         return condition in self.conjuncts
+
+    def equates(self, left: Expr, right: Expr) -> bool:
+        """Whether `left = right` is TRUE wherever the conjuncts are; `a = a` is not where a is NULL."""
+        return self._is_compared(left) if core(left) == core(right) else self.are_equal(left, right)
 
     def _is_compared(self, expr: Expr) -> bool:
         return len(self.same(expr)) > 1 or any(True for _ in self.tests_of(expr))
@@ -124,7 +129,7 @@ def equal_pair(conjunct: Expr) -> tuple[Expr, Expr] | None:
 
 def _is_list(expr: Expr) -> bool:
     """Whether a parameter is a list of which the length is not known."""
-    return isinstance(expr, Parameter) and expr.element == -1
+    return isinstance(expr, Parameter) and expr.element == ANY_LENGTH
 
 
 def _any_of(alternatives: Iterable[Expr], conjunct: Expr) -> Test | None:
@@ -171,16 +176,3 @@ def _test(conjunct: Expr) -> Test | None:
         case Call(name, (text, Literal() | Parameter() as value), _) if name in _WORDS:
             return Test(_WORDS[name], Call(WORD, (core(text),), STRING), (value,), conjunct)
     return None
-
-
-def names_of(exprs: Sequence[Expr], name: str) -> bool:
-    """Whether a function is called anywhere in expressions."""
-    return any(isinstance(expr, Call) and expr.name == name for expr in exprs)
-
-
-def reads_any(expr: Expr, places: Iterable[int]) -> bool:
-    return not set(places).isdisjoint(inputs(expr))
-
-
-def is_attribute(expr: Expr) -> bool:
-    return isinstance(expr, Input)

@@ -19,15 +19,12 @@ from viewkeeper.analysis.conditions import INEQUALITIES, Conditions, core, is_co
 from viewkeeper.analysis.schema import Stored
 from viewkeeper.analysis.sqltext import quoted, sql
 from viewkeeper.analysis.viewtext import ViewText, type_of
-from viewkeeper.plan.expr import Expr, Input, Literal, Parameter, children, inputs, rewrite
+from viewkeeper.plan.expr import Expr, Input, Literal, Parameter, inputs, rewrite
+from viewkeeper.plan.filling import parameters_in
 
 
 class Refused(Exception):
-    """No view can be made of a query; the text says why, `attributes` which columns it is about."""
-
-    def __init__(self, reason: str, attributes: Sequence[str] = ()) -> None:
-        super().__init__(reason)
-        self.attributes = tuple(attributes)
+    """No view can be made of a query; the text says why, and which columns it is about."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,7 +106,7 @@ def construct(
     made = _made(found, name, number, columns, width)
     if made.stored.is_temporal and not windows:
         first = made.stored.columns[0].name
-        raise Refused("its rows would be stored by time, and all new ones at one end of it", [first])
+        raise Refused(f"its rows would be stored by {first}, which is TEMPORAL, and all new ones at one end of it")
     return made
 
 
@@ -120,7 +117,7 @@ def compared(block: Block, windows: Mapping[int, str]) -> Compared:
     if any(source.stored is None and number not in windows for number, source in enumerate(inner.sources)):
         raise Refused("a query in FROM is not made part of a view")
     if any(test.op in ("word", "word starts") for test in conditions.tests):
-        raise Refused("a view is not stored by words")
+        raise Refused("none is stored by the words of a text; only an index is")
     if block.factor > 1:
         raise Refused("a view is not made of grouping sets, or of windows that overlap")
     if any(source.stored is not None and source.stored.mode == "LOCAL" for source in inner.sources):
@@ -155,22 +152,22 @@ def inner_block(block: Block) -> Block:
 
 
 def has_parameter(expr: Expr) -> bool:
-    return isinstance(expr, Parameter) or any(map(has_parameter, children(expr)))
+    return any(True for _ in parameters_in(expr))
 
 
 def _check_adjacent(found: Compared) -> None:
     """The rows of an answer have to stand side by side in the view."""
     block, conditions, a_ineq = found.block, found.conditions, found.a_ineq
     if len(a_ineq) > 1:
+        names = " and ".join(map(found.shown, a_ineq))
         raise Refused(
-            "two columns are compared with parameters by inequality, and no order puts what is found side by side",
-            [found.shown(one) for one in a_ineq],
+            f"{names} are compared with parameters by inequality, and no order puts what is found for both side by side"
         )
     order = [expr for sort in block.order if not conditions.constants(expr := core(block.outputs[sort.column]))]
     if a_ineq and order and not conditions.are_equal(order[0], a_ineq[0]):
         raise Refused(
-            "ORDER BY does not begin with the column that is compared by inequality, so the first rows may be anywhere",
-            [found.shown(a_ineq[0]), found.shown(order[0])],
+            f"ORDER BY begins with {found.shown(order[0])}, and {found.shown(a_ineq[0])} is compared by inequality, so "
+            "the first rows may be anywhere among those that are found"
         )
 
 
@@ -197,6 +194,8 @@ def _columns(found: Compared, widen: bool) -> tuple[list[tuple[Expr, bool]], int
         if source.stored is not None:
             stored = source.stored
             keys = [number for number in stored.key if number in (stored.unique or ())]
+            if any(number >= stored.visible for number in keys):
+                raise Refused(f'the rows of "{stored.name}" have no key that it shows')
             add((Input(source.start + number, stored.columns[number].type), False) for number in keys)
         else:
             add((one, False) for one in _window_key(source) or ())

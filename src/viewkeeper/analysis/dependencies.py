@@ -87,7 +87,12 @@ def of_source(source: Source) -> list[Dependency]:
         rest = set(range(len(stored.columns))) - stored.unique
         if rest:
             found.append(Dependency(attributes(stored.unique), attributes(rest)))
-    found += [Dependency(attributes(one.given), attributes(one.counted), one.limit) for one in stored.limits]
+    # Beside the rows that a limit over the whole table allows there is that of NULLs, where there is no partner.
+    alone = source.kind is SourceKind.LEFT
+    found += [
+        Dependency(attributes(one.given), attributes(one.counted), one.limit + (alone and not one.given))
+        for one in stored.limits
+    ]
     for number, most in stored.words.items():
         (text,) = attributes([number])
         found.append(Dependency(frozenset({text}), frozenset({Call(WORD, (text,), text.type)}), most))

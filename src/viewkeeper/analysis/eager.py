@@ -35,14 +35,25 @@ def may_group_first(block: Block) -> bool:
 
 
 def grouped_first(block: Block, schema: Schema) -> Iterator[Block]:
-    """A block over the pre-aggregated views that exist, each in place of one of its sources."""
+    """A block over the pre-aggregated views that exist, in place of one or several of its sources."""
     if not may_group_first(block):
         return
-    for view in list(schema.views()):
-        for number in range(len(block.sources)):
-            made = _over(block, number, view, schema)
-            if made is not None:
-                yield made
+    views = [view for view in schema.views() if _is_of_groups(view, schema)]
+    pending = [(block, 0)]
+    while pending:
+        before, first = pending.pop(0)
+        # Sources from left to right, so that no set of them is replaced twice.
+        for number in range(first, len(block.sources)):
+            for view in views:
+                made = _over(before, number, view, schema)
+                if made is not None:
+                    yield made
+                    pending.append((made, number + 1))
+
+
+def _is_of_groups(view: Stored, schema: Schema) -> bool:
+    known = definition_of(view, schema)
+    return known is not None and known.block.group is not None and len(known.block.sources) == 1
 
 
 def pre_aggregated(block: Block, number: int, schema: Schema, name: str) -> tuple[Constructed, Block] | None:

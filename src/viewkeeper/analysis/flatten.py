@@ -22,10 +22,9 @@ from viewkeeper.plan.relation import (
     Relation,
     Scan,
     Tokens,
-    below,
     scans,
 )
-from viewkeeper.plan.whole import TopN, Window
+from viewkeeper.plan.whole import Single, TopN, Window
 
 
 def block_of(relation: Relation, schema: Schema, first_leaf: int = 0) -> Block:
@@ -144,6 +143,8 @@ class _Flattening:
         match relation:
             case Scan():
                 return self.scan(relation)
+            case Single():
+                return ()
             case Filter(input, condition):
                 fields = self.rows(input)
                 self.conjuncts += conjuncts_of(substitute(condition, fields))
@@ -250,15 +251,14 @@ def _leaves(source: Source) -> Iterator[Scan | None]:
 
 
 def _passed(block: Block) -> tuple[Expr | None, ...]:
-    """What the fields of a query are, where they are columns of one row below."""
+    """What the fields of a query are, where they are columns of one row below; None where a row is shown several times,
+    each time otherwise.
+    """
+    if block.factor > 1:
+        return (None,) * len(block.outputs)
     if block.group is None:
         return tuple(block.outputs)
     return tuple(
         block.group[expr.index] if isinstance(expr, Input) and expr.index < len(block.group) else None
         for expr in block.outputs
     )
-
-
-def is_simple(relation: Relation) -> bool:
-    """Whether all of a relation is of operators that are taken apart."""
-    return not isinstance(relation, UnionAll | Window) and all(map(is_simple, below(relation)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from viewkeeper.analysis.block import Block, Source
-from viewkeeper.analysis.conditions import Conditions, core, equal_pair
+from viewkeeper.analysis.conditions import Conditions, core
 from viewkeeper.analysis.rewriting import Rewriting, lacking, place_of, rebuilt
 from viewkeeper.model.types import BIGINT, Type
 from viewkeeper.plan.aggregate import AggregateCall, AggregateKind, result_type
@@ -45,10 +45,7 @@ class GroupRewriting(Rewriting):
         for conjunct in block.conjuncts:
             if self.within_view(conjunct) or conjunct in self.inside.conjuncts:
                 continue
-            made = strictly(conjunct)
-            pair = equal_pair(made)
-            if pair is None or pair[0] != pair[1]:
-                conjuncts.append(made)
+            conjuncts.append(strictly(conjunct))
         wanted = [translate(expr) for expr in block.group]
         over = Conditions(conjuncts)
         free = [
@@ -106,7 +103,8 @@ class GroupRewriting(Rewriting):
             same = (over is None) == (argument is None) and (
                 over is None or argument is None or core(self.outside(over)) == core(argument)
             )
-            if same and kept.kind is call.kind and kept.type == call.type:
+            alike = kept.kind is call.kind and kept.type == call.type and kept.fraction == call.fraction
+            if same and alike:
                 for place, expr in enumerate(inner.outputs):
                     if isinstance(expr, Input) and expr.index == width + number:
                         return place

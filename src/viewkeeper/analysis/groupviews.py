@@ -75,15 +75,17 @@ def construct_groups(found: Compared, name: str, number: int) -> Constructed:
 def _check(found: Compared) -> None:
     block = found.block
     if len(found.inner.sources) < len(block.sources):
-        raise Refused("a view of groups is made of inner joins")
+        names = ", ".join(f'"{one.name}"' for one in block.sources if one not in found.inner.sources)
+        raise Refused(f"one of groups is made for inner joins only, and {names} is joined otherwise")
     if found.a_ineq:
+        names = ", ".join(map(found.shown, found.a_ineq))
         raise Refused(
-            "rows are chosen by inequality with a parameter, so no aggregate can be kept for all of its values",
-            [found.shown(one) for one in found.a_ineq],
+            f"rows are chosen by inequality of {names} with a parameter, so no aggregate can be kept for all its values"
         )
-    whole = [str(call.kind) for call in block.calls if call.kind in WHOLE]
-    if whole:
-        raise Refused(f"{whole[0]} needs every value of a group, however many there are", whole)
+    whole = next((call for call in block.calls if call.kind in WHOLE), None)
+    if whole is not None:
+        name = "MEDIAN" if whole.fraction == 0.5 else whole.kind
+        raise Refused(f"{name} needs every value of a group, however many there are")
     over = (*(block.group or ()), *(argument for argument in block.arguments if argument is not None))
     if any(map(has_parameter, over)) or any(map(has_parameter, found.conditions.other)):
         raise Refused("what is grouped or aggregated depends on a parameter by more than a comparison")

@@ -161,7 +161,8 @@ def window_text(window: Block, staging: Stored) -> str:
         for place, down in zip(staging.key[1:], staging.descending[1:], strict=True)
     ]
     by = ", ".join(order[: len(window.order)])
-    return f"(SELECT {', '.join(columns)} FROM {quoted(staging.name)} ORDER BY {by} LIMIT {window.rows_wanted})"
+    skipped = f" OFFSET {window.offset}" if window.offset else ""
+    return f"(SELECT {', '.join(columns)} FROM {quoted(staging.name)} ORDER BY {by} LIMIT {window.limit_max}{skipped})"
 
 
 def serial_work(view: Stored, schema: Schema) -> int | None:

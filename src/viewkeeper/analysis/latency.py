@@ -76,7 +76,7 @@ def analyse_within(
     if slo is None or predict is None or not found.is_bounded:
         return found if slo is None else replace(found, slo=slo)
     found = replace(found, latency=predict(found), slo=slo)
-    if found.meets_slo is False and found.needs:
+    if found.meets_slo is False:
         wider = analyse(query, schema, name=name, widen=True)
         wider = replace(wider, latency=predict(wider), slo=slo)
         if wider.latency is not None and found.latency is not None and wider.latency[1] < found.latency[1]:

@@ -8,14 +8,16 @@ groups over the same rows whose groups are made of its groups.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from itertools import permutations
 
 from viewkeeper.analysis.block import Block, Derived, NotAnalysed, Source, SourceKind
 from viewkeeper.analysis.build import relation_of
 from viewkeeper.analysis.conditions import core
 from viewkeeper.analysis.groupmatching import GroupRewriting
-from viewkeeper.analysis.paths import definition_of
+from viewkeeper.analysis.paths import Definition, definition_of
 from viewkeeper.analysis.rowmatching import RowRewriting
 from viewkeeper.analysis.schema import Schema, Stored
 
@@ -39,15 +41,21 @@ def rewritten(block: Block, view: Stored, schema: Schema) -> Iterator[Block]:
     for count, chosen in enumerate(_mappings(known.block, block)):
         if count >= MOST:
             return
-        try:
-            if known.block.group is None:
-                made = RowRewriting(block, view, known, chosen).rows()
-            else:
-                made = GroupRewriting(block, view, known, chosen).groups()
+        yield from _over(block, view, known, chosen)
+
+
+def _over(block: Block, view: Stored, known: Definition, chosen: tuple[int, ...]) -> Iterator[Block]:
+    """The block over a view whose sources stand for these, in the ways in which it can be."""
+    if known.block.group is not None:
+        ways = [GroupRewriting(block, view, known, chosen).groups]
+    else:
+        rows = RowRewriting(block, view, known, chosen)
+        ways = [rows.rows, *([partial(rows.rows, keeps=True)] if block.rows_wanted is not None else [])]
+    for way in ways:
+        with suppress(NotAnalysed):
+            made = way()
             if made is not None:
                 yield replace(made, relation=relation_of(made))
-        except NotAnalysed:
-            continue
 
 
 def _mappings(inner: Block, block: Block) -> Iterator[tuple[int, ...]]:

@@ -22,13 +22,14 @@ class Path:
     """An object that has the rows of a source. `shown` says what its columns are over the attributes of the block.
 
     `misses` are the columns of the source that it lacks and that are read; `key` then says which of its columns are the
-    primary key of the table.
+    primary key of the table. `holds` are conditions of the block that are true of all of its rows.
     """
 
     stored: Stored
     shown: tuple[Expr | None, ...]
     misses: frozenset[int] = frozenset()
     key: tuple[int, ...] = ()
+    holds: frozenset[Expr] = frozenset()
 
     @property
     def is_table(self) -> bool:
@@ -162,18 +163,20 @@ def index_path(block: Block, number: int, view: Stored, schema: Schema, conditio
     def moved(expr: Expr) -> Expr:
         return rewrite(expr, lambda column: Input(column.index + shift, column.type))
 
-    if not all(conditions.implies(moved(conjunct)) for conjunct in known.block.conjuncts):
+    conjuncts = frozenset(map(moved, known.block.conjuncts))
+    if not all(map(conditions.implies, conjuncts)):
         return None
     shown = tuple(None if expr is None else moved(expr) for expr in known.columns)
     places = {expr.index - source.start: place for place, expr in enumerate(shown) if isinstance(expr, Input)}
     wanted = {place - source.start for place in block.used() if source.has(place)}
     table = source.stored
     if wanted <= places.keys() and not _repeats(known, view):
-        return Path(stored=view, shown=shown)
+        return Path(stored=view, shown=shown, holds=conjuncts)
     if not table.is_table or any(column not in places for column in table.key):
         return None
     key = tuple(places[column] for column in table.key)
-    return Path(stored=view, shown=shown, misses=frozenset(wanted - places.keys()) or frozenset(wanted), key=key)
+    misses = frozenset(wanted - places.keys()) or frozenset(wanted)
+    return Path(stored=view, shown=shown, misses=misses, key=key, holds=conjuncts)
 
 
 def _repeats(known: Definition, view: Stored) -> bool:
@@ -199,7 +202,8 @@ def rows_under(stored: Stored, fixed: frozenset[int], schema: Schema) -> int | N
     if None not in targets:
         reached = reach(begin, [target for target in targets if target is not None], steps)
     if reached is not None:
-        return reached.factor
+        # Grouping sets, and epochs that overlap, show what is of one row several times.
+        return reached.factor * (1 if known is None else known.block.factor)
     return None if known is None else window_rows(known.block, schema)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from viewkeeper.analysis.block import Block, Derived, Source
+from viewkeeper.analysis.block import Block, Derived, Source, SourceKind, equality
 from viewkeeper.analysis.conditions import Conditions
 from viewkeeper.analysis.indexes import proposed
 from viewkeeper.analysis.paths import Path, index_path, paths_of
@@ -69,26 +69,39 @@ def plan_block(
     for number, source in enumerate(block.sources):
         if source.stored is None:
             continue
+        known = conditions_on(block, number)
         found = [
             path
-            for path in paths_of(block, number, schema, conditions)
+            for path in paths_of(block, number, schema, known)
             if path.is_table or path.stored.id == source.stored.id or allowed(path.stored)
         ]
         if propose:
-            given = Conditions((*block.conjuncts, *source.on))
             new = proposed(block, number, schema, conditions, widen=widen)
             new += proposed(block, number, schema, conditions, hot=True, widen=widen) if hot else []
             schema = schema.with_objects(*new)
             for index in new:
-                path = index_path(block, number, index, schema, given)
+                path = index_path(block, number, index, schema, known)
                 if path is not None:
                     found.append(path)
         paths[number] = found
-    search = Search(block, schema, paths, conditions, derived)
+    search = Search(block, schema, paths, conditions, derived, widen=widen)
     best = search.run()
     if best is None:
         return NotPlanned(block, tuple(search.stuck))
     return Planned(block, replace(best, rows=_shown(block, best.rows)), schema)
+
+
+def conditions_on(block: Block, number: int) -> Conditions:
+    """What is true of the rows of a source that matter.
+
+    Where it is not joined inside, WHERE may ask that it has no partner, so it says nothing of those that are: ON does.
+    """
+    source = block.sources[number]
+    if source.kind is SourceKind.INNER:
+        # And a row has a partner in each source that EXISTS asks of.
+        asked = (one for other in block.sources if other.kind is SourceKind.SEMI for one in other.on)
+        return Conditions((*block.conjuncts, *asked))
+    return Conditions((*(one for one in block.conjuncts if number not in block.reads(one)), *source.on))
 
 
 def _shown(block: Block, rows: int) -> int:
@@ -133,13 +146,18 @@ def _plan_derived(
 
 def _narrowed(block: Block, source: Source, derived: Derived, part: Block) -> Block:
     """A query in FROM with the conditions around it that are on its rows, or on its groups."""
-    if part.limit_max is not None or len(derived.parts) != 1 or not derived.outputs:
+    if part.limit_max is not None or part.offset or len(derived.parts) != 1 or not derived.outputs:
         return part
     more: list[Expr] = []
-    for conjunct in block.conjuncts:
+    known = conditions_on(block, block.sources.index(source))
+    for conjunct in known.conjuncts:
         places = set(inputs(conjunct))
         if places and all(map(source.has, places)):
             fields = {place: derived.outputs[place - source.start] for place in places}
             if all(field is not None for field in fields.values()):
                 more.append(rewrite(conjunct, lambda one: fields[one.index] or Input(one.index, one.type)))  # noqa: B023
-    return replace(part, conjuncts=(*part.conjuncts, *more))
+    for place, output in enumerate(derived.outputs):
+        column = Input(source.start + place, derived.relation.fields[place].type)
+        if output is not None and (given := known.constants(column)):
+            more.append(equality(output, given[0]))
+    return replace(part, conjuncts=tuple(dict.fromkeys((*part.conjuncts, *more))))

@@ -16,6 +16,7 @@ from viewkeeper.analysis.reads import Known, Reads
 from viewkeeper.analysis.scope import Scope
 from viewkeeper.plan.access import Access, AccessKind, Count, Found, Operand
 from viewkeeper.plan.expr import Call, Expr, Input, Literal, Parameter, inputs
+from viewkeeper.plan.filling import ANY_LENGTH
 
 
 class Reading:
@@ -28,14 +29,27 @@ class Reading:
         self.number = number
         self.path = path
         self.source = scope.block.sources[number]
-        self.among = scope.conditions
-        if self.source.kind is not SourceKind.INNER:
-            self.among = Conditions((*scope.block.conjuncts, *self.source.on))
+        self.among = self._among()
         self.equal: list[tuple[Operand, ...]] = []
-        self.covered: set[Expr] = set()
+        self.covered: set[Expr] = set(path.holds)
         self.feeding: dict[int, int] = {}
         self.keys = 1
         self._fix()
+
+    def _among(self) -> Conditions:
+        """What the values of key columns may follow from: of a SEMI source that was read, too, since some row of it has
+        what ON asks for.
+        """
+        block = self.block
+        more = [
+            one
+            for number in self.before.known
+            if block.sources[number].kind is SourceKind.SEMI
+            for one in block.sources[number].on
+        ]
+        if self.source.kind is not SourceKind.INNER:
+            more += self.source.on
+        return Conditions((*block.conjuncts, *more)) if more else self.scope.conditions
 
     @property
     def fixed(self) -> tuple[int, ...]:
@@ -61,7 +75,7 @@ class Reading:
                 self.keys *= rows
             return True
         test = next(iter(self.among.tests_of(expr, ("in", "word"))), None)
-        if test is None or any(isinstance(one, Parameter) and one.element == -1 for one in test.operands):
+        if test is None or any(isinstance(one, Parameter) and one.element == ANY_LENGTH for one in test.operands):
             return False
         self.equal.append(test.operands)
         self.covered.add(test.conjunct)
@@ -71,7 +85,7 @@ class Reading:
     def reads(self) -> Reads | None:
         """What is known with this read; None if it has no bound."""
         under = path_rows(self.path, self.source, frozenset(self.fixed), self.scope.schema)
-        lower, upper, starts = self._range()
+        lower, upper, starts = self._range(is_bounded=under is not None)
         limit: Count | None = None
         reverse = False
         limited = self._limit(starts)
@@ -113,13 +127,13 @@ class Reading:
             words=self._words_among(len(self.equal) + 1),
             condition=condition,
             operations=self.keys * copies,
-            rows=self.keys * under,
+            rows=self.keys * under * copies,
         )
         accesses = [*self.before.accesses, first]
         if not is_direct:
-            accesses.append(self._base(len(accesses) - 1, first.rows))
+            accesses.append(self._base(len(accesses) - 1, self.keys * under))
         columns = path.columns() if is_direct else _own(source)
-        rows = first.rows
+        rows = self.keys * under
         made = {stored.id} if stored.ddl is not None else set()
         per = under if not joined else under * _alternatives(self.equal)
         return Reads(
@@ -128,7 +142,7 @@ class Reading:
                 **self.before.known,
                 self.number: Known(access=len(accesses) - 1, columns=columns, rows=rows),
             },
-            rows=self.before.rows * (per if joined else first.rows),
+            rows=self.before.rows * (per if joined else rows),
             limited=self.before.limited or limit is not None,
             made=self.before.made | made,
         )
@@ -170,8 +184,14 @@ class Reading:
         key = self.path.stored.key
         return self.path.shown[key[len(self.equal)]] if len(self.equal) < len(key) else None
 
-    def _range(self) -> tuple[tuple[Operand, bool] | None, tuple[Operand, bool] | None, Operand | None]:
-        """The bounds of the next key column; what they see to is covered."""
+    def _range(
+        self, *, is_bounded: bool
+    ) -> tuple[tuple[Operand, bool] | None, tuple[Operand, bool] | None, Operand | None]:
+        """The bounds of the next key column; what they see to is covered.
+
+        A pattern that is given later may not say how a text begins, and is then refused. So it is used only where the
+        read is not bounded without it.
+        """
         expr = self._next_column()
         if expr is None:
             return None, None, None
@@ -179,6 +199,8 @@ class Reading:
         upper: tuple[Operand, bool] | None = None
         tests = list(self.among.tests_of(expr))
         starts: Test | None = next((test for test in tests if test.op in ("starts", "word starts")), None)
+        if starts is not None and is_bounded and starts.op == "starts" and isinstance(starts.operands[0], Parameter):
+            starts = None
         if starts is not None:
             self.covered.add(starts.conjunct)
             return None, None, starts.operands[0]
@@ -237,12 +259,20 @@ class Reading:
         )
 
     def _waiting(self) -> frozenset[int]:
-        """The sources read before whose partners are known only with a row of this one: ON compares them with it."""
-        found = {self.number}
-        for number, source in enumerate(self.block.sources):
-            if number in self.before.known and any(not found.isdisjoint(self.block.reads(one)) for one in source.on):
-                found.add(number)
-        return frozenset(found - {self.number})
+        """The sources read before whose partners are known only with a row of one that was not, or that waits itself.
+
+        Such a row is this one's, or one that is still to be read: ON compares them with it.
+        """
+        settled = set(self.before.known)
+        while True:
+            waits = {
+                number
+                for number in settled
+                if any(not self.block.reads(one) <= settled for one in self.block.sources[number].on)
+            }
+            if not waits:
+                return frozenset(self.before.known.keys() - settled)
+            settled -= waits
 
     def _covers_all(self) -> bool:
         """Whether the read applies every condition on its source, and none is on what follows."""

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from viewkeeper.analysis.block import Block, SourceKind
 from viewkeeper.analysis.construct import Refused
 from viewkeeper.analysis.planning import NotPlanned
 from viewkeeper.analysis.reads import Stuck
-from viewkeeper.plan.expr import Expr, Input, Parameter, children
-from viewkeeper.plan.filling import ANY_LENGTH
+from viewkeeper.plan.expr import Input
+from viewkeeper.plan.filling import ANY_LENGTH, parameters_in
 
 NO_HELP = "even from one that is made for it, any number of rows would be read"
 """The refusal of a view that does not make fewer rows of the answer."""
@@ -29,7 +29,7 @@ def reason_of(failed: NotPlanned, refusals: Sequence[Refused]) -> str:
 
 def _shown_alike(block: Block) -> list[str]:
     """Why no view makes what is read fewer."""
-    if any(True for conjunct in block.conjuncts for one in _parameters(conjunct) if one.element == ANY_LENGTH):
+    if any(True for conjunct in block.conjuncts for one in parameters_in(conjunct) if one.element == ANY_LENGTH):
         return []
     if block.rows_wanted is not None:
         return ["No order of rows puts those that it asks for side by side."]
@@ -38,7 +38,9 @@ def _shown_alike(block: Block) -> list[str]:
 
 def _stuck(failed: NotPlanned) -> str:
     block = failed.block
-    lists = sorted({str(one.key) for conjunct in block.conjuncts for one in _parameters(conjunct) if one.element == -1})
+    lists = sorted(
+        {str(one.key) for conjunct in block.conjuncts for one in parameters_in(conjunct) if one.element == ANY_LENGTH}
+    )
     if lists:
         return f"The list :{lists[0]} may have any length."
     if not failed.stuck:
@@ -62,8 +64,24 @@ def _sentence(block: Block, stuck: Stuck) -> str:
     if block.limit is not None and block.limit_max is None:
         return f"{text}: LIMIT has no declared maximum."
     if block.rows_wanted is not None and block.group is None:
-        return f"{text}, and LIMIT does not stop it: rows are dropped or sorted behind it."
+        return f"{text}, and LIMIT does not stop it: {_behind(block, stuck)}."
     return f"{text}."
+
+
+def _behind(block: Block, stuck: Stuck) -> str:
+    """What is done with the rows of a read before they are counted for LIMIT."""
+    others = [one for number, one in enumerate(block.sources) if number != stuck.source and number not in stuck.read]
+    dropping = [one.name for one in others if one.kind is not SourceKind.LEFT]
+    if dropping:
+        return f"rows that have no partner in {_listed(dropping)} are dropped behind it"
+    if block.order:
+        columns = [block.names[sort.column] for sort in block.order if sort.column < len(block.names)]
+        return f"rows are sorted by {_listed(columns)} behind it, or dropped by a condition"
+    return "rows are dropped by a condition behind it"
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(f'"{name}"' for name in dict.fromkeys(names))
 
 
 def fixed_columns(block: Block, stuck: Stuck) -> list[int]:
@@ -71,10 +89,3 @@ def fixed_columns(block: Block, stuck: Stuck) -> list[int]:
     start = block.sources[stuck.source].start
     shown = (stuck.path.shown[place] for place in stuck.fixed)
     return list(dict.fromkeys(expr.index - start for expr in shown if isinstance(expr, Input)))
-
-
-def _parameters(expr: Expr) -> Iterator[Parameter]:
-    if isinstance(expr, Parameter):
-        yield expr
-    for child in children(expr):
-        yield from _parameters(child)

@@ -56,7 +56,7 @@ class Rewriting:
     def within_view(self, conjunct: Expr) -> bool:
         """Whether an equality holds for all rows of the view."""
         pair = equal_pair(conjunct)
-        return pair is not None and self.inside.are_equal(*pair)
+        return pair is not None and self.inside.equates(*pair)
 
 
 def place_of(expr: Expr, shown: Mapping[int, Expr], same: Conditions | None) -> int | None:

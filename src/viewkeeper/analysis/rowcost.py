@@ -19,7 +19,7 @@ from viewkeeper.analysis.conditions import Conditions, core, is_constant
 from viewkeeper.analysis.dependencies import Dependency, of_source, reach
 from viewkeeper.analysis.paths import rows_under
 from viewkeeper.analysis.schema import Schema, Stored
-from viewkeeper.plan.aggregate import HOLISTIC, AggregateKind
+from viewkeeper.plan.aggregate import HOLISTIC
 from viewkeeper.plan.expr import Call, Expr, Input, inputs, substitute
 from viewkeeper.plan.join import InnerJoin, PartnerJoin
 from viewkeeper.plan.relation import Aggregate, Distinct, Expand, Filter, Project, Relation, Scan, Tokens, scans
@@ -142,14 +142,10 @@ class _Costs:
 
     def _grouped(self, node: Aggregate, below: Cost) -> Cost:
         reads, writes, rows = below
-        values: dict[int | None, int] = {}
-        for call in node.calls:
-            if call.kind in HOLISTIC:
-                # A value that goes may be the least or the greatest one: the next one is looked for.
-                looks = call.kind in (AggregateKind.MIN, AggregateKind.MAX)
-                values[call.argument] = values.get(call.argument, 0) + looks
-        each = 1 + len(values) + sum(min(looks, 2) for looks in values.values())
-        return reads + rows * each, writes + rows * (1 + len(values)), rows * 2
+        kept = len({call.argument for call in node.calls if call.kind in HOLISTIC})
+        # A value that goes may be the least and the greatest one: both are looked for anew. None is for one that comes,
+        # and as many come as go.
+        return reads + rows * (1 + kept + kept), writes + rows * (1 + kept), rows * 2
 
     def fields(self, node: Relation, leaf: int) -> tuple[Expr, ...]:
         """The fields of a relation over the attributes of the block."""

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 
-from viewkeeper.analysis.block import Block, NotAnalysed, Source, equality
+from viewkeeper.analysis.block import Block, NotAnalysed, Source, SourceKind, equality
 from viewkeeper.analysis.build import placed
-from viewkeeper.analysis.conditions import Conditions, core, equal_pair
+from viewkeeper.analysis.conditions import Conditions, core
 from viewkeeper.analysis.rewriting import Rewriting, place_of, rebuilt
 from viewkeeper.plan.expr import Cast, Expr, Input, children
 
@@ -16,8 +16,12 @@ from viewkeeper.plan.expr import Cast, Expr, Input, children
 class RowRewriting(Rewriting):
     """With a view of rows."""
 
-    def rows(self) -> Block | None:
-        """A view of joined rows in place of the sources that it has."""
+    def rows(self, *, keeps: bool = False) -> Block | None:
+        """A view of joined rows in place of the sources that it has.
+
+        With `keeps`, what it lacks is joined outside, so that LIMIT may stop the scan of the view: no row is dropped,
+        since each row of the view has rows of all its tables at the same position. None if that changes nothing.
+        """
         if not self.is_implied():
             return None
         shown = self._shown()
@@ -27,6 +31,10 @@ class RowRewriting(Rewriting):
             return None
         view = Source(start=-1, leaf=0, width=len(self.view.columns), name=self.view.name, stored=self.view)
         stay = [source for number, source in enumerate(self.block.sources) if number not in self.chosen]
+        if keeps:
+            if not missing or any(source.kind is SourceKind.INNER for source in stay):
+                return None
+            missing = [replace(source, kind=SourceKind.LEFT) for source in missing]
         sources, moved = placed([view, *missing, *stay])
         start = moved[-1]
         back = {source.start for source in missing}
@@ -53,13 +61,15 @@ class RowRewriting(Rewriting):
         for conjunct in self.block.conjuncts:
             if self.within_view(conjunct) or conjunct in self.inside.conjuncts:
                 continue
-            made = strictly(conjunct)
-            pair = equal_pair(made)
-            if pair is None or pair[0] != pair[1]:
-                on_view.append(made)
-        for source in missing:
-            on_view += self._lookups(source, shown, start, moved[source.start])
+            on_view.append(strictly(conjunct))
+        looked_up = {
+            moved[source.start]: tuple(self._lookups(source, shown, start, moved[source.start])) for source in missing
+        }
         kept = [replace(source, on=tuple(map(translate, source.on)) if source.on else ()) for source in sources]
+        if keeps:
+            kept = [replace(source, on=looked_up.get(source.start, source.on)) for source in kept]
+        else:
+            on_view += [one for pairs in looked_up.values() for one in pairs]
         block = self.block
         return replace(
             block,

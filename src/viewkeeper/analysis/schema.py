@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from viewkeeper.model.schema import Column, Table
@@ -27,8 +27,8 @@ class Stored:
     the same values; None if rows may repeat. `words` says of columns how many words a text in them has at most.
 
     `plan` is the definition of a view; the fields that it begins with are the stored columns, as far as there are some.
-    `ddl` is the statement that makes it, if it does not exist yet. One that `is_pending` is about to take the place of
-    another: views that were made since stand on it, and no query can read it.
+    `ddl` is the statement that makes it, if it does not exist yet. One that `is_pending` cannot be read by queries, but
+    views may stand on it: it is about to take the place of another, or still to be filled.
     """
 
     id: int
@@ -107,6 +107,10 @@ class Schema:
     def with_objects(self, *more: Stored) -> Schema:
         """The schema as if these existed, too; one with a known id takes its place."""
         return Schema({**self.objects, **{one.id: one for one in more}})
+
+    def hiding(self, numbers: Collection[int]) -> Schema:
+        """The schema with these views read only by the views that stand on them, and where they are named."""
+        return self.with_objects(*(replace(self.objects[number], is_pending=True) for number in numbers))
 
     def next_id(self) -> int:
         return max(self.objects, default=0) + 1

@@ -20,7 +20,7 @@ _INFIX = {"epoch+": "+", "epoch-": "-", "epoch%": "%", "and": "AND", "or": "OR"}
 
 
 def sql(expr: Expr, name: Callable[[Input], str]) -> str:
-    """An expression; `name` gives the text of a column."""
+    """An expression; `name` gives the text of a column. It may stand between AND and commas as it is."""
 
     def text(part: Expr) -> str:
         match part:
@@ -40,7 +40,7 @@ def sql(expr: Expr, name: Callable[[Input], str]) -> str:
         assert_never(part)
 
     found = text(expr)
-    is_infix = isinstance(expr, Call) and expr.name in _INFIX
+    is_infix = isinstance(expr, Call) and expr.name in _INFIX and expr.name != "or"
     return found[1:-1] if is_infix and found.startswith("(") else found
 
 

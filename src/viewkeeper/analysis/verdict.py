@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from viewkeeper.analysis.schema import Stored
 from viewkeeper.plan.access import QueryPlan
 
 UNBOUNDED = "unbounded"
 LEVELS = ("SI-0", "SI-1", "SI-2", "SI-3", UNBOUNDED)
+
+ChangeCost: TypeAlias = tuple[int, int] | None
+"""Reads and writes for one changed row; None without a bound."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,9 +26,10 @@ class Suggestion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeltaQuery:
-    """What a changed row of a table looks up to bring a view up to date, as SQL; `reads` and `rows` are at most.
+    """What a row of a table that comes or goes looks up to bring a view up to date, as SQL.
 
-    None if it may find any number of rows.
+    `reads` are those of its maintenance in all, and `rows` how many rows of the view come or go, at most; None if it
+    may be any number. With `is_with_itself` the row is in several places of the view at once, and counted in those.
     """
 
     view: str
@@ -32,6 +37,7 @@ class DeltaQuery:
     sql: str
     reads: int | None
     rows: int | None
+    is_with_itself: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,14 +48,15 @@ class Verdict:
     bounded cost, "SI-3" with views that are refreshed in parallel, or "unbounded". `operations_max` and `rows_max` are
     what one execution reads at most; None if there is no bound. `storage` are the rows of the views needed: at most a
     factor of a table's rows. `maintenance` are, by table, reads and writes for each changed row, over all indexes and
-    views of the table, those in `needs` included. `needs` are the statements still to be run, `made` what they make.
+    views of the table, those in `needs` included; None without a bound. `added` are those of `needs` alone. `needs`
+    are the statements still to be run, `made` what they make.
     """
 
     level: str
     operations_max: int | None = None
     rows_max: int | None = None
     storage: tuple[int, str] | None = None
-    maintenance: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    maintenance: Mapping[str, ChangeCost] = field(default_factory=dict)
     needs: tuple[str, ...] = ()
     reason: str = ""
     plan: str = ""
@@ -58,7 +65,7 @@ class Verdict:
     dependencies: tuple[str, ...] = ()
     predicates: tuple[str, ...] = ()
     suggestions: tuple[Suggestion, ...] = ()
-    added: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    added: Mapping[str, ChangeCost] = field(default_factory=dict)
     latency: tuple[float, float] | None = None
     slo: float | None = None
     physical: QueryPlan | None = field(default=None, repr=False)

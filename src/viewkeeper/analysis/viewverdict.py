@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from viewkeeper.analysis.answer import tables_of
 from viewkeeper.analysis.block import NotAnalysed
+from viewkeeper.analysis.changes import limiting
+from viewkeeper.analysis.deltaqueries import delta_queries
 from viewkeeper.analysis.levels import view_level
-from viewkeeper.analysis.maintenance import Unlimited, cost_of, delta_queries, totals
-from viewkeeper.analysis.schema import Limit, Schema, Stored
+from viewkeeper.analysis.maintenance import Unlimited, cost_of, totals
+from viewkeeper.analysis.schema import Schema, Stored
 from viewkeeper.analysis.storage import storage_bound
 from viewkeeper.analysis.verdict import UNBOUNDED, Suggestion, Verdict
 from viewkeeper.plan.relation import scans
-
-MANY = 20
 
 
 def view_verdict(view: Stored, schema: Schema) -> Verdict:
@@ -48,9 +48,8 @@ def _suggestions(view: Stored, schema: Schema) -> tuple[Suggestion, ...]:
         counted = frozenset(table.key) - set(cost.columns)
         if not table.is_table or not counted or counted == frozenset(table.key):
             continue
-        limited = schema.limited(table.id, Limit(given=frozenset(table.key) - counted, counted=counted, limit=MANY))
-        level = view_level(view, limited)[0]
+        change = limiting(table, counted)
+        level = view_level(view, change.schema(schema))[0]
         if level != UNBOUNDED:
-            names = ", ".join(table.columns[number].name for number in table.key if number in counted)
-            found.append(Suggestion(text=f'Declare CARDINALITY ({names}, n) on table "{table.name}".', level=level))
+            found.append(Suggestion(text=change.text, level=level))
     return tuple(dict.fromkeys(found))

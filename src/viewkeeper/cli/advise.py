@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -11,11 +12,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from viewkeeper.cli.explain import Slo
+from viewkeeper.cli.failing import print_error
 from viewkeeper.cli.opening import open_existing
-from viewkeeper.cli.queryfile import Queries, read_queries
+from viewkeeper.cli.queryfile import Placed, Queries, read_queries, shown
+from viewkeeper.errors import BadParameter, TableExists, ViewkeeperError
 
 if TYPE_CHECKING:
-    from viewkeeper.analysis.advice import Advice, Advised
+    from viewkeeper.analysis.advice import Advice, Advised, TableCost
     from viewkeeper.database import Database
 
 
@@ -40,7 +43,7 @@ def advise(
     """Show which queries stay fast as the data grows, what they need, and what that costs each write.
 
     The files may have CREATE statements, too: they are analysed as if they had been run. The exit code is 1 if a query
-    has no bound, or with --slo is predicted to be too slow.
+    has no bound or cannot be read, or with --slo is predicted to be too slow.
     """
     path = Path(files[0]) if Path(files[0]).is_dir() else None
     names = files if path is None else files[1:]
@@ -50,11 +53,14 @@ def advise(
         raise typer.BadParameter("--levels is in what --json prints")
     if apply and path is None:
         raise typer.BadParameter("--apply needs the folder of a database in front of the files")
+    mode = _mode(maintain)
     found = read_queries(names)
+    if not found.queries:
+        raise typer.BadParameter(f"no query was found in {', '.join(map(shown, names))}")
     if apply and found.definitions:
         raise typer.BadParameter("--apply creates what queries need; run CREATE statements with viewkeeper sql first")
     advice = _advice(path, found, slo)
-    ddl = _maintained(advice, maintain)
+    ddl = _maintained(advice, mode)
     _print(advice, ddl, levels=levels, as_json=as_json)
     if apply and path is not None:
         _apply(path, ddl)
@@ -62,18 +68,74 @@ def advise(
         raise typer.Exit(1)
 
 
+def _mode(maintain: str | None) -> str | None:
+    from viewkeeper.analysis.ddl import mode_of
+
+    try:
+        return None if maintain is None else mode_of(maintain)
+    except BadParameter as error:
+        raise typer.BadParameter(f"--maintain: {' '.join([error.message + '.', error.detail, error.hint])}") from None
+
+
 def _advice(path: Path | None, found: Queries, slo: str | None) -> Advice:
     with ExitStack() as stack:
         if path is not None:
             db = stack.enter_context(open_existing(path))
             if not found.definitions:
-                return db.advise(found.queries, slo=slo)
+                return _advised(db, found, slo)
         else:
             db = None
         empty = stack.enter_context(_like(db, stack.enter_context(TemporaryDirectory(prefix="viewkeeper-"))))
-        for text in found.definitions:
-            empty.execute(text)
-        return empty.advise(found.queries, slo=slo)
+        _define(empty, found.definitions)
+        return _advised(empty, found, slo)
+
+
+def _advised(db: Database, found: Queries, slo: str | None) -> Advice:
+    """The advice on the queries, with where they stand; other statements are refused among them."""
+    from dataclasses import replace
+
+    from viewkeeper.analysis.advice import Advised
+
+    asked = {name: one.in_place for name, one in found.queries.items() if not one.refusal}
+    advice = db.advise(asked, slo=slo)
+    by_name = {one.name: one for one in advice.queries}
+    queries = [
+        replace(by_name.get(name) or Advised(name=name, sql="", error=one.refusal), sql=one.text, where=one.where)
+        for name, one in found.queries.items()
+    ]
+    return replace(advice, queries=tuple(queries))
+
+
+def _define(db: Database, definitions: list[Placed]) -> None:
+    """Run CREATE statements; the first error, with its file and line, ends the program."""
+    before: dict[str, Placed] = {}
+    for one in definitions:
+        try:
+            db.execute(one.in_place)
+        except TableExists as error:
+            print_error(_twice(error, before.get(_created(one))), where=f"{one.where}: ")
+            raise typer.Exit(1) from None
+        except ViewkeeperError as error:
+            print_error(error, where=f"{one.where}: ")
+            raise typer.Exit(1) from None
+        before[_created(one)] = one
+
+
+def _created(one: Placed) -> str:
+    """The name of what a statement makes, as names are compared."""
+    from viewkeeper.sql.parse import parse
+    from viewkeeper.sql.tree import Name
+
+    name = getattr(parse(one.in_place)[0].tree, "name", None)
+    return name.text.lower() if isinstance(name, Name) else ""
+
+
+def _twice(error: TableExists, before: Placed | None) -> TableExists:
+    if before is None:
+        detail, hint = "The database has it, and the files define it, too.", "Leave it out of the files."
+    else:
+        detail, hint = f"It is defined twice in the files, first at {before.where}.", "Leave one of them out."
+    return TableExists(error.message, detail=detail, hint=hint)
 
 
 def _like(db: Database | None, folder: str) -> Database:
@@ -119,17 +181,21 @@ def _apply(path: Path, ddl: list[str]) -> None:
 def _as_json(advice: Advice, ddl: list[str]) -> dict[str, Any]:
     """Names are never taken away from it; new ones may come."""
     from viewkeeper.analysis.advice import table_one
-    from viewkeeper.analysis.report import costs_json
 
-    costs = {table: (cost.reads, cost.writes, cost.new_reads, cost.new_writes) for table, cost in advice.tables.items()}
     return {
         "good": advice.is_good,
         "slo_ms": advice.slo,
         "queries": [_query_json(one) for one in advice.queries],
-        "tables": costs_json(costs),
+        "tables": _costs_json(advice.tables),
         "ddl": ddl,
         "levels": table_one(advice),
     }
+
+
+def _costs_json(costs: Mapping[str, TableCost]) -> dict[str, dict[str, int | None]]:
+    from viewkeeper.analysis.report import costs_json
+
+    return costs_json({table: (*(cost.total or (None, None)), *cost.new) for table, cost in costs.items()})
 
 
 def _query_json(one: Advised) -> dict[str, Any]:
@@ -138,8 +204,10 @@ def _query_json(one: Advised) -> dict[str, Any]:
     return {
         "name": one.name,
         "sql": one.sql,
+        "where": one.where,
         "good": one.is_good,
         "level": one.level,
         "error": one.error,
+        "costs": _costs_json(one.costs),
         "verdict": None if one.verdict is None else as_json(one.verdict),
     }

@@ -11,7 +11,7 @@ from typing import Any
 
 import typer
 
-from viewkeeper.errors import ViewkeeperError
+from viewkeeper.errors import Unbounded, ViewkeeperError
 
 INTERRUPTED = 130
 PIPE_CLOSED = 141
@@ -55,12 +55,28 @@ def reported(command: Callable[..., None]) -> Callable[..., None]:
 
 def print_error(error: ViewkeeperError, *, where: str = "", code: str = "") -> None:
     """`error[code]: message` with its detail and hint, on standard error."""
+    if isinstance(error, Unbounded):
+        error = _in_commands(error)
     if Failing.traceback:
         import traceback
 
         traceback.print_exception(error)
     label = typer.style(f"error[{code or error.code}]:", fg=typer.colors.RED, bold=True)
     typer.echo(f"{label} {where}{error}", err=True)
+
+
+def _in_commands(error: Unbounded) -> Unbounded:
+    """The refusal of a query with what to run in place of what to call."""
+    from viewkeeper.analysis.suggestions import SCAN
+    from viewkeeper.analysis.verdict import UNBOUNDED, Verdict
+
+    scan, verdict = "viewkeeper query --allow-scan reads all rows.", error.verdict
+    if isinstance(verdict, Verdict) and verdict.needs and verdict.level != UNBOUNDED:
+        hint = f"Run these statements, or viewkeeper advise DB FILE --apply with the query in FILE; {scan}"
+    else:
+        hint = error.hint.replace(SCAN, scan)
+    found = Unbounded(error.message, detail=error.detail, hint=hint)
+    return found.with_traceback(error.__traceback__)
 
 
 def _discard_output() -> None:

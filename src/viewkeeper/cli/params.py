@@ -27,7 +27,10 @@ def read_params(given: list[str]) -> dict[str, Any]:
     for text in given:
         name, equals, value = text.partition("=")
         if not equals or not _NAME.fullmatch(name):
-            raise BadParameter(f"--param {text!r} is not name=value")
+            raise BadParameter(
+                f"--param {text!r} is not name=value",
+                hint="The value of :id is given as id=5; a parameter of a command has a name, so it is not ?.",
+            )
         if name in params:
             raise BadParameter(f"--param {name} is given twice")
         params[name] = read_value(name, value)

@@ -15,7 +15,7 @@ from viewkeeper.plan.expr import Cast, Expr, Input, Literal, rewrite
 from viewkeeper.plan.expr import inputs as inputs_of
 from viewkeeper.plan.join import Equality, InnerJoin, PartnerJoin, PartnerKind, UnionAll, input_of, starts_of
 from viewkeeper.plan.relation import Aggregate, Distinct, Expand, Field, Filter, Project, Relation, Scan, Tokens
-from viewkeeper.plan.whole import TopN, Window
+from viewkeeper.plan.whole import Single, TopN, Window
 
 KeyOf = Callable[[Scan], tuple[tuple[int, Field], ...] | None]
 """The columns of a scanned object that identify its rows, by column id; None if its rows may repeat."""
@@ -53,6 +53,8 @@ def keyed(relation: Relation, key_of: KeyOf) -> Keyed:
             return replace(relation, input=below), key
         case Window():
             return _window(relation, key_of)
+        case Single():
+            return relation, ()
     assert_never(relation)
 
 

@@ -37,7 +37,7 @@ from viewkeeper.plan.aggregate import AggregateCall
 from viewkeeper.plan.expr import Call, Expr, Input, inputs, rewrite
 from viewkeeper.plan.join import InnerJoin, PartnerJoin, UnionAll, input_of, starts_of
 from viewkeeper.plan.relation import Aggregate, Distinct, Expand, Filter, Project, Relation, Scan, Tokens, scans
-from viewkeeper.plan.whole import TopN, Window, is_whole
+from viewkeeper.plan.whole import Single, TopN, Window, is_whole
 
 
 def delta_plan(relation: Relation, key_of: KeyOf) -> DeltaPlan:
@@ -84,7 +84,7 @@ def _walk(relation: Relation, key_of: KeyOf) -> Walk:
             return (), _partners(relation, key_of), ()
         case UnionAll(branches):
             return (), UnionSource(tuple(delta_plan(branch, key_of) for branch in branches)), ()
-        case TopN() | Window():
+        case TopN() | Window() | Single():
             raise ValueError("it is computed whole")
     assert_never(relation)
 

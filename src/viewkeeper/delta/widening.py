@@ -20,12 +20,27 @@ Columns = dict[int, Type]
 
 
 def used_columns(programs: Iterable[Program]) -> dict[str, Columns]:
-    """By the contents of a join index, the columns of its source that programs use of it."""
+    """By the contents of a join index, the columns of its source that programs use of it.
+
+    All indexes of one side have the columns of that side: what one of them has because of another view, the others have
+    too, and so has each index that is of the same contents as these.
+    """
     used: dict[str, Columns] = {}
+    sides: dict[int, list[str]] = {}
     for program in programs:
         for side, table in indexes_of(program.plan, program.tables):
             if is_plain(side):
                 used.setdefault(table.contents, {}).update(_columns(side))
+                sides.setdefault(id(side), []).append(table.contents)
+    together = [contents for contents in sides.values() if len(contents) > 1]
+    grew = True
+    while grew:
+        grew = False
+        for contents in together:
+            columns = {number: type for one in contents for number, type in used[one].items()}
+            for one in contents:
+                grew = grew or not columns.keys() <= used[one].keys()
+                used[one] |= columns
     return used
 
 

@@ -19,7 +19,7 @@ from viewkeeper.model.types import Row
 from viewkeeper.plan.aggregate import WHOLE
 from viewkeeper.plan.join import InnerJoin, PartnerJoin, UnionAll
 from viewkeeper.plan.relation import Aggregate, Distinct, Expand, Filter, Project, Relation, Scan, Tokens
-from viewkeeper.plan.whole import TopN, Window, needs_all
+from viewkeeper.plan.whole import Single, TopN, Window, needs_all
 
 Rows = tuple[list[Row], int]
 """Rows, and on how many an expression failed on the way to them."""
@@ -34,6 +34,8 @@ def _whole(relation: Relation, given: Iterator[Sequence[Row]]) -> Rows:
     if not needs_all(relation):
         return _around(relation, given)
     match relation:
+        case Single():
+            return [()], 0
         case TopN(input, order, limit, offset):
             rows, errors = _whole(input, given)
             end = None if limit is None else offset + limit
@@ -82,7 +84,7 @@ def _over(relation: Relation, leaf: Any) -> Relation:
         case PartnerJoin():
             left = _over(relation.left, leaf)
             return replace(relation, left=left, right=_over(relation.right, leaf))
-        case TopN() | Window():
+        case TopN() | Window() | Single():
             raise AssertionError(relation)
     assert_never(relation)
 

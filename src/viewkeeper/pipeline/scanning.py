@@ -28,7 +28,7 @@ from viewkeeper.plan.expr import Input, Parameter
 from viewkeeper.plan.filling import filled
 from viewkeeper.plan.join import InnerJoin, PartnerJoin, UnionAll
 from viewkeeper.plan.relation import Project, Relation, Scan, scans
-from viewkeeper.plan.whole import TopN
+from viewkeeper.plan.whole import Single, TopN
 from viewkeeper.sql.statements import Query
 from viewkeeper.store.embedded import EmbeddedStore
 from viewkeeper.views.bound import BoundViews, bound_views
@@ -97,6 +97,8 @@ def _unlocal(bound: BoundViews, relation: Relation) -> Relation:
             return replace(relation, inputs=tuple(_unlocal(bound, part) for part in relation.inputs))
         case PartnerJoin():
             return replace(relation, left=_unlocal(bound, relation.left), right=_unlocal(bound, relation.right))
+        case Single():
+            return relation
     return replace(relation, input=_unlocal(bound, relation.input))
 
 

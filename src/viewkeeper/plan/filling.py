@@ -4,27 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import assert_never
+from typing import Any, assert_never
 
-from viewkeeper.model.types import Cell, Type
 from viewkeeper.plan.expr import Call, Case, Cast, Expr, Input, Literal, Parameter, children
 from viewkeeper.plan.join import Equality, InnerJoin, PartnerJoin, UnionAll
 from viewkeeper.plan.relation import Aggregate, Distinct, Expand, Filter, Project, Relation, Scan, Tokens
-from viewkeeper.plan.whole import TopN, Window
+from viewkeeper.plan.whole import Single, TopN, Window
 
 ANY_LENGTH = -1
 """The element of a parameter that stands for all of a list of which no length is declared."""
 
-_Values = Mapping[tuple[str | int, int | None], Cell]
+_Values = Mapping[tuple[str | int, int | None], Any]
 
 
 def filled(relation: Relation, values: _Values) -> Relation:
     """The relation in which every parameter is a constant; KeyError for one that is not in `values`.
 
-    A list of any length becomes its elements 0, 1 … as far as there are, and one NULL if there are none.
+    A list behind IN becomes its values; nothing is in one that has none.
     """
     match relation:
-        case Scan():
+        case Scan() | Single():
             return relation
         case Filter(input, condition):
             return Filter(filled(input, values), filled_expr(condition, values))
@@ -53,8 +52,10 @@ def filled_expr(expr: Expr, values: _Values) -> Expr:
             return expr
         case Parameter(key, type, element):
             return Literal(values[key, element], type)
-        case Call("in", (value, Parameter(key, type, element)), result) if element == ANY_LENGTH:
-            return Call("in", (filled_expr(value, values), *_elements(key, values, type)), result)
+        case Call("in", (value, *members), result):
+            found = tuple(filled_expr(one, values) for member in members for one in _elements(member, values))
+            kept = tuple(dict.fromkeys(found))
+            return Call("in", (filled_expr(value, values), *kept), result) if kept else Literal(False, result)
         case Call(name, args, type):
             return Call(name, _all(args, values), type)
         case Cast(arg, type):
@@ -81,8 +82,27 @@ def _pairs(equalities: tuple[Equality, ...], values: _Values) -> tuple[Equality,
     return tuple((filled_expr(left, values), filled_expr(right, values)) for left, right in equalities)
 
 
-def _elements(key: str | int, values: _Values, type: Type) -> list[Literal]:
-    found: list[Literal] = []
-    while (key, len(found)) in values:
-        found.append(Literal(values[key, len(found)], type))
-    return found or [Literal(None, type)]
+def _elements(member: Expr, values: _Values) -> list[Expr]:
+    """What a member of IN stands for: all values of a list, whichever of its places it is."""
+    if isinstance(member, Parameter) and member.element is not None:
+        return [Literal(cell, member.type) for cell in values[member.key, ANY_LENGTH]]
+    return [member]
+
+
+def with_whole_lists(expr: Expr) -> Expr:
+    """An expression in which IN has each list as one parameter, of element `ANY_LENGTH`."""
+    match expr:
+        case Call("in", (value, *members), type):
+            kept = dict.fromkeys(
+                replace(one, element=ANY_LENGTH) if isinstance(one, Parameter) and one.element is not None else one
+                for one in members
+            )
+            return Call("in", (with_whole_lists(value), *map(with_whole_lists, kept)), type)
+        case Call(name, args, type):
+            return Call(name, tuple(map(with_whole_lists, args)), type)
+        case Cast(arg, type):
+            return Cast(with_whole_lists(arg), type)
+        case Case(branches, otherwise, type):
+            pairs = tuple((with_whole_lists(when), with_whole_lists(then)) for when, then in branches)
+            return Case(pairs, with_whole_lists(otherwise), type)
+    return expr

@@ -10,7 +10,7 @@ from viewkeeper.model.types import BOOLEAN, Type
 from viewkeeper.plan.aggregate import AggregateCall
 from viewkeeper.plan.expr import Expr, inputs
 from viewkeeper.plan.join import InnerJoin, PartnerJoin, UnionAll
-from viewkeeper.plan.whole import TopN, Window
+from viewkeeper.plan.whole import Single, TopN, Window
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +151,7 @@ class Distinct:
 
 Maintained = Scan | Filter | Project | Expand | Tokens | Aggregate | Distinct | InnerJoin | PartnerJoin | UnionAll
 """What can be maintained incrementally, but for an Aggregate with a percentile."""
-Relation = Maintained | TopN | Window
+Relation = Maintained | TopN | Window | Single
 
 
 def _check_inputs(relation: Relation, expr: Expr) -> None:
@@ -163,7 +163,7 @@ def _check_inputs(relation: Relation, expr: Expr) -> None:
 def below(relation: Relation) -> tuple[Relation, ...]:
     """The relations that this one is made from."""
     match relation:
-        case Scan():
+        case Scan() | Single():
             return ()
         case Filter() | Project() | Expand() | Tokens() | Aggregate() | Distinct() | TopN() | Window():
             return (relation.input,)
@@ -177,7 +177,7 @@ def below(relation: Relation) -> tuple[Relation, ...]:
 def with_below(relation: Relation, parts: Sequence[Relation]) -> Relation:
     """The relation over others, of the same fields, in place of those that it is made from."""
     match relation:
-        case Scan():
+        case Scan() | Single():
             return relation
         case InnerJoin() | UnionAll():
             return replace(relation, inputs=tuple(parts))

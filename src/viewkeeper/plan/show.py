@@ -23,7 +23,7 @@ from viewkeeper.plan.relation import (
     Tokens,
     below,
 )
-from viewkeeper.plan.whole import FRAMED, Sort, TopN, Window, WindowKind
+from viewkeeper.plan.whole import FRAMED, Single, Sort, TopN, Window, WindowKind
 
 _INFIX = frozenset(
     {"+", "-", "*", "/", "%", "div", "epoch+", "epoch-", "epoch%", "=", "<>", "<", "<=", ">", ">=", "<=>", "and", "or"}
@@ -51,6 +51,8 @@ def _operator(relation: Relation) -> list[str]:
     match relation:
         case Scan(_, name, _, fields):
             return [f"Scan {name} ({', '.join(f'{field.name} {field.type}' for field in fields)})"]
+        case Single():
+            return ["Single"]
         case Filter(input, condition):
             return [f"Filter {show_expr(condition, input.fields)}"]
         case Project(input, exprs, names):

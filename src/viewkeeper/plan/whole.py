@@ -26,6 +26,15 @@ class Sort:
 
 
 @dataclass(frozen=True, slots=True)
+class Single:
+    """One row without columns: what SELECT without FROM reads."""
+
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        return ()
+
+
+@dataclass(frozen=True, slots=True)
 class TopN:
     """The rows from `offset` on, at most `limit` of them (None: all), in an order."""
 
@@ -154,7 +163,7 @@ def needs_all(relation: Relation) -> bool:
     from viewkeeper.plan.relation import Aggregate
 
     match relation:
-        case TopN() | Window():
+        case TopN() | Window() | Single():
             return True
         case Aggregate():
             return any(call.kind in WHOLE for call in relation.calls)

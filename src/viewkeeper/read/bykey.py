@@ -98,23 +98,30 @@ def is_full_key(codec: RowCodec, keys: KeyRange) -> bool:
     return len(keys.prefix) == len(codec.key.columns)
 
 
-def select(reader: Reader, codec: RowCodec, statement: Select, meta: ReadMeta, *, repeats: bool = False) -> Rows:
-    """The rows that a bound SELECT asks for; with `repeats`, a key may stand for several rows."""
+def select(
+    reader: Reader, codec: RowCodec, statement: Select, meta: ReadMeta, *, repeats: bool = False, looks: int = 1
+) -> Rows:
+    """The rows that a bound SELECT asks for; with `repeats`, a key may stand for several rows.
+
+    What is stored in several parts takes `looks` operations where another takes one.
+    """
     ids = [number for _, number in statement.columns]
     columns = [_named(codec.table.columns[number], name) for name, number in statement.columns]
-    chunks = _selected(reader, codec, statement, meta, repeats)
+    chunks = _selected(reader, codec, statement, meta, repeats, looks)
     if ids != list(range(len(codec.names))):
         chunks = ([tuple(row[number] for number in ids) for row in chunk] for chunk in chunks)
     return Rows(chunks, columns, dict_maker(columns), meta)
 
 
-def _selected(reader: Reader, codec: RowCodec, statement: Select, meta: ReadMeta, repeats: bool) -> Iterator[list[Row]]:
+def _selected(
+    reader: Reader, codec: RowCodec, statement: Select, meta: ReadMeta, repeats: bool, looks: int
+) -> Iterator[list[Row]]:
     left = statement.limit
     ranges: Sequence[KeyRange] = statement.where
     for keys in reversed(ranges) if statement.descending else ranges:
         if left is not None and left <= 0:
             return
-        meta.operations += 1
+        meta.operations += looks
         if is_full_key(codec, keys) and not repeats:
             row = reader.get(codec, codec.key.encode_key(keys.prefix))
             chunks = iter([[row]] if row is not None else [])

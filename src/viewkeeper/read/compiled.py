@@ -22,7 +22,7 @@ from viewkeeper.model.words import tokens
 from viewkeeper.plan.expr import Expr, Input, rewrite
 from viewkeeper.plan.join import InnerJoin, PartnerJoin, UnionAll
 from viewkeeper.plan.relation import Aggregate, Distinct, Expand, Filter, Project, Relation, Scan, Tokens
-from viewkeeper.plan.whole import TopN, Window, needs_all
+from viewkeeper.plan.whole import Single, TopN, Window, needs_all
 from viewkeeper.read.aggregated import grouper
 from viewkeeper.read.hashjoin import inner_join, partner_join
 
@@ -91,6 +91,8 @@ def part_of(relation: Relation, numbers: Iterator[int]) -> Part:
             end = None if limit is None else offset + limit
             below = part_of(input, numbers).picked()
             return Part(lambda leaves: in_order(below(leaves), order)[offset:end])
+        case Single():
+            return Part(lambda leaves: [()])
         case Window(input, calls, _):
             below = part_of(input, numbers).picked()
             return Part(lambda leaves: window_rows(list(below(leaves)), calls)[0])

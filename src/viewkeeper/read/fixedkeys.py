@@ -26,7 +26,7 @@ from viewkeeper.model.types import Cell
 from viewkeeper.plan.expr import Expr, Input, Literal
 from viewkeeper.plan.join import Equality, InnerJoin, PartnerJoin, PartnerKind, UnionAll, starts_of
 from viewkeeper.plan.relation import Aggregate, Distinct, Expand, Filter, Project, Relation, Scan, Tokens
-from viewkeeper.plan.whole import TopN, Window
+from viewkeeper.plan.whole import Single, TopN, Window
 from viewkeeper.read.facts import (
     Fact,
     across,
@@ -102,6 +102,8 @@ def _leaves(relation: Relation, facts: Sequence[Fact], supposed: bool) -> Iterat
             yield from _leaves(right, within(known, middle, end), supposed)
         case TopN(input) | Window(input):
             yield from _leaves(input, [], supposed)
+        case Single():
+            pass
         case _:
             assert_never(relation)
 
@@ -122,7 +124,7 @@ def _holding(relation: Relation) -> list[Fact]:
             return [fact for start, part in zip(starts, parts, strict=False) for fact in shifted(_holding(part), start)]
         case PartnerJoin(kind, left):
             return [] if kind is PartnerKind.FULL else _holding(left)
-        case Scan() | Expand() | UnionAll() | TopN() | Window():
+        case Scan() | Expand() | UnionAll() | TopN() | Window() | Single():
             return []
     assert_never(relation)
 
@@ -149,7 +151,7 @@ def _implied(relation: Relation) -> list[Equality]:
             return [*(pair[::-1] for pair in equalities), *_implied_below((left, right))]
         case PartnerJoin(kind, left, right):
             return _implied_below((left, right)) if kind is PartnerKind.FULL else _implied(left)
-        case Scan() | Expand() | UnionAll() | TopN() | Window():
+        case Scan() | Expand() | UnionAll() | TopN() | Window() | Single():
             return []
     assert_never(relation)
 

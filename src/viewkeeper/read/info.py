@@ -85,15 +85,5 @@ def _costs(store: Store, catalog: Catalog) -> dict[int, tuple[int, int] | None]:
     from viewkeeper.analysis.maintenance import totals
     from viewkeeper.read.prepared import schema_now
 
-    schema = schema_now(store, catalog)
-    total = totals(schema)
-    pending = [number for view in total.unlimited for number in catalog.views[view].sources]
-    unlimited: set[int] = set()
-    while pending:
-        number = pending.pop()
-        if number in catalog.views:
-            pending += catalog.views[number].sources
-        else:
-            unlimited.add(number)
     names = {table.name: number for number, table in catalog.tables.items()}
-    return {names[name]: None if names[name] in unlimited else cost for name, cost in total.costs.items()}
+    return {names[name]: cost for name, cost in totals(schema_now(store, catalog)).costs.items()}

@@ -171,7 +171,8 @@ def select_now(handle: Handle, catalog: Catalog, statement: Select | JoinSelect,
 
 def select_of_view(served: Served, catalog: Catalog, view: View, statement: Select) -> Rows:
     reader, meta = served
-    return select(reader, catalog.view_codecs[view.id], statement, meta, repeats=view.repeats)
+    codec = catalog.view_codecs[view.id]
+    return select(reader, codec, statement, meta, repeats=view.repeats, looks=looks_of(view))
 
 
 def table_now(store: Store, asked: Asked) -> tuple[Snapshot, ReadMeta]:

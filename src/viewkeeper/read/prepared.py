@@ -7,16 +7,19 @@ bound is refused, or read in full where that is allowed.
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-from viewkeeper.errors import Unbounded, Unsupported, ViewBehind, WrongType
+from viewkeeper.errors import BadParameter, Unbounded, Unsupported, ViewBehind, ViewNotReady, WrongType
+from viewkeeper.model.view import View
 from viewkeeper.read.bykey import dict_maker
 from viewkeeper.read.nojoinindex import NoJoinIndex
 from viewkeeper.read.rows import ReadMeta, Rows
+from viewkeeper.read.waiting import is_filled
 from viewkeeper.sql.statements import JoinSelect, Select
 from viewkeeper.store.interface import Catalog, Store
 
@@ -35,7 +38,10 @@ KEPT = 1_000
 
 @dataclass(slots=True, eq=False)
 class Prepared:
-    """A query over one version of the catalog. `by_key` is False once it is known that the short way will not do."""
+    """A query over one version of the catalog. `by_key` is False once it is known that the short way will not do.
+
+    `without` has plans that do without some views: those that were not filled when the query was asked.
+    """
 
     parsed: Parsed
     catalog: Catalog
@@ -43,6 +49,7 @@ class Prepared:
     verdict: Verdict
     planned: Planned | None
     by_key: bool | None = None
+    without: dict[frozenset[int], Planned | None] = field(default_factory=dict)
 
     def select(self, params: Any) -> Select | JoinSelect | None:
         """What it asks of one table or view by key, or of a join; None if it is another query."""
@@ -57,7 +64,7 @@ class Prepared:
             self.by_key = False
             return None
         except WrongType:
-            if params or self.planned is None:
+            if self.planned is None or not self._fit(params):
                 raise
             # A constant that is not of the type of the key column: k > 2.5. The plan converts what is compared.
             self.by_key = False
@@ -67,6 +74,16 @@ class Prepared:
             # Its plan is better, and to bind a join for its parameters takes longer than to run it.
             self.by_key = False
         return found
+
+    def _fit(self, params: Any) -> bool:
+        """Whether the parameters have values of their types."""
+        from viewkeeper.sql.query_params import cells_of
+
+        try:
+            cells_of(self.query, params)
+        except BadParameter:
+            return False
+        return True
 
 
 @dataclass(slots=True)
@@ -87,9 +104,11 @@ def schema_now(store: Store, catalog: Catalog) -> Schema:
     from viewkeeper.views.scaling import schema_of
 
     known = _known.setdefault(store, _Known())
-    if known.schema is None or known.schema[0] != catalog.version:
-        known.schema = catalog.version, schema_of(bound_in(store, catalog))
-    return known.schema[1]
+    # Once: another thread may put that of another catalog there at any time.
+    found = known.schema
+    if found is None or found[0] != catalog.version:
+        found = known.schema = catalog.version, schema_of(bound_in(store, catalog))
+    return found[1]
 
 
 def prepare(store: Store, catalog: Catalog, parsed: Parsed, sql: str) -> Prepared:
@@ -97,6 +116,8 @@ def prepare(store: Store, catalog: Catalog, parsed: Parsed, sql: str) -> Prepare
     known = _known.setdefault(store, _Known())
     found = known.queries.get(sql)
     if found is not None and found.catalog.version == catalog.version:
+        with known.lock, suppress(KeyError):
+            known.queries.move_to_end(sql)
         return found
     from viewkeeper.analysis.analyse import analyse
     from viewkeeper.read.planned import Planned
@@ -144,8 +165,37 @@ def run(
         from viewkeeper.read.moments import Moments
 
         handle.moments = Moments(handle)
-    moment = handle.moments.now(prepared.catalog, prepared.planned.objects, asked)
-    return prepared.planned.run(moment, values)
+    planned = prepared.planned
+    try:
+        moment = handle.moments.now(prepared.catalog, planned.objects, asked)
+    except ViewNotReady:
+        other = over_filled(handle.store, prepared, planned, lambda view: is_filled(handle.store, view))
+        if other is None:
+            raise
+        planned, moment = other, handle.moments.now(prepared.catalog, other.objects, asked)
+    return planned.run(moment, values)
+
+
+def over_filled(
+    store: Store, prepared: Prepared, planned: Planned, is_filled: Callable[[View], bool]
+) -> Planned | None:
+    """A plan that does without the views that are still to be filled; None if there is none, or the query names one.
+
+    So an index that was just made takes over once it is filled, and stops no query before that.
+    """
+    from viewkeeper.analysis.analyse import analyse
+    from viewkeeper.read.planned import Planned
+
+    catalog = prepared.catalog
+    apart = (catalog.views[number] for number in planned.objects if number in catalog.views)
+    unfilled = frozenset(view.id for view in apart if not view.in_base and not is_filled(view))
+    if not unfilled or not unfilled.isdisjoint(prepared.query.sources):
+        return None
+    if unfilled not in prepared.without:
+        verdict = analyse(prepared.query, schema_now(store, catalog).hiding(unfilled), suggest=False)
+        plan = None if verdict.needs else verdict.physical
+        prepared.without[unfilled] = None if plan is None else Planned(plan, catalog)
+    return prepared.without[unfilled]
 
 
 def unbounded(verdict: Verdict) -> Unbounded:

@@ -142,7 +142,7 @@ class SnapshotReader:
         bound. What else reads all rows is for `db.query`: Unsupported.
         """
         # What analyses queries takes as long to import as everything else together.
-        from viewkeeper.read.prepared import prepare, unbounded
+        from viewkeeper.read.prepared import over_filled, prepare, unbounded
         from viewkeeper.sql.query_params import cells_of
 
         asked = Asked(consistency=consistency)
@@ -158,7 +158,15 @@ class SnapshotReader:
             return rows
         if prepared.planned is not None:
             values = cells_of(prepared.query, params)
-            return prepared.planned.run(self._moment(catalog, prepared.planned.objects, asked), values)
+            planned = prepared.planned
+            try:
+                moment = self._moment(catalog, planned.objects, asked)
+            except ViewNotReady:
+                other = over_filled(self._store, prepared, planned, self._was_filled)
+                if other is None:
+                    raise
+                planned, moment = other, self._moment(catalog, other.objects, asked)
+            return planned.run(moment, values)
         if isinstance(statement, JoinSelect):
             from viewkeeper.read.joined import select_joined
 
@@ -174,6 +182,11 @@ class SnapshotReader:
             detail="It would run on Spark, at a position of its own.",
             hint="Run it with db.query, or scan its tables with this snapshot.",
         )
+
+    def _was_filled(self, view: View) -> bool:
+        """Whether a view could be read when the snapshot was made."""
+        state = self._standings.get(view.id)
+        return state is not None and state.filled is None
 
     def _select(self, catalog: Catalog, statement: Select, asked: Asked) -> Rows:
         found = catalog.find(statement.table)

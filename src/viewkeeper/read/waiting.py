@@ -41,6 +41,12 @@ def changes(count: int) -> str:
     return "1 change" if count == 1 else f"{count:,} changes"
 
 
+def is_filled(store: Store, view: View) -> bool:
+    """Whether a view can be read now."""
+    found = store.view_tables.standing(view.id)
+    return found is not None and found[1].filled is None
+
+
 def whole(store: Store, view: View, wait: bool | float = False) -> GroupState:
     """The group of a view that is filled, once it is.
 

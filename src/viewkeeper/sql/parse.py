@@ -137,14 +137,19 @@ def _tree(tokens: list[Token], text: str) -> Tree:
     from sqlglot.errors import ParseError
 
     from viewkeeper.sql.dialect import DIALECT, StatementParser
+    from viewkeeper.sql.foreign_params import hinted, refuse_braces
     from viewkeeper.sql.reader import Misread
 
     parser = StatementParser(dialect=DIALECT)
     try:
-        return parser.read(tokens, text)
+        tree = parser.read(tokens, text)
     except Misread as misread:
-        raise misread.error from None
+        raise hinted(misread.error, tokens, text) from None
+    except SqlSyntax as error:
+        raise hinted(error, tokens, text) from None
     except ParseError as error:
         raise syntax_error(text, tokens[0].start, f"the statement cannot be read: {error}") from None
     except RecursionError:
         raise syntax_error(text, tokens[0].start, "the statement is nested too deeply") from None
+    refuse_braces(tokens, text)
+    return tree

@@ -1,7 +1,8 @@
 """The values given for the parameters of a query, as cells.
 
 A list is as long as `IN :list MAX n` declares: the places behind its end repeat its first value, which changes nothing
-for IN, and an empty list has NULL at every place, so that nothing is in it.
+for what is read by it, and an empty list has NULL at every place, so that nothing is found. The values as they were
+given are at the place `ANY_LENGTH`: what is tested there may tell an empty list from one of NULLs.
 """
 
 from __future__ import annotations
@@ -20,10 +21,10 @@ from viewkeeper.sql.statements import Query
 _LISTS = (list, tuple, set, frozenset)
 
 
-def cells_of(query: Query, params: Params) -> dict[tuple[str | int, int | None], Cell]:
+def cells_of(query: Query, params: Params) -> dict[tuple[str | int, int | None], Any]:
     """The cell of every place of every parameter; BadParameter if one is missing, unused, or no value of its type.
 
-    A list of any length has a cell for each of its values, at the places 0, 1 …
+    A list has a tuple of all its cells at the place `ANY_LENGTH`.
     """
     keys = dict.fromkeys(parameter.key for parameter in query.parameters)
     check_given(
@@ -35,7 +36,7 @@ def cells_of(query: Query, params: Params) -> dict[tuple[str | int, int | None],
     places: dict[str | int, list[Parameter]] = {key: [] for key in keys}
     for parameter in query.parameters:
         places[parameter.key].append(parameter)
-    cells: dict[tuple[str | int, int | None], Cell] = {}
+    cells: dict[tuple[str | int, int | None], Any] = {}
     for key, parts in places.items():
         if parts[0].element is None:
             cells[key, None] = _cell(given[key], parts[0].type, shown(key))
@@ -46,7 +47,7 @@ def cells_of(query: Query, params: Params) -> dict[tuple[str | int, int | None],
 
 def _list(
     key: str | int, value: Any, parts: Sequence[Parameter], most: int | None
-) -> dict[tuple[str | int, int | None], Cell]:
+) -> dict[tuple[str | int, int | None], Any]:
     name = shown(key)
     if not isinstance(value, _LISTS):
         raise BadParameter(
@@ -55,15 +56,11 @@ def _list(
         )
     check_length(len(value), most, name)
     type = parts[0].type
-    found = [_cell(one, type, name) for one in value]
-    if not found:
-        found = [None]
-    cells: dict[tuple[str | int, int | None], Cell] = {}
-    if any(part.element == ANY_LENGTH for part in parts):
-        cells.update(((key, place), cell) for place, cell in enumerate(found))
+    found = tuple(_cell(one, type, name) for one in value)
+    cells: dict[tuple[str | int, int | None], Any] = {(key, ANY_LENGTH): found}
     for part in parts:
         if part.element is not None and part.element != ANY_LENGTH:
-            cells[key, part.element] = found[part.element] if part.element < len(found) else found[0]
+            cells[key, part.element] = found[part.element] if part.element < len(found) else [*found, None][0]
     return cells
 
 

@@ -1,10 +1,12 @@
-"""How a view is maintained, for people: what it reads, what it keeps beside its rows, how a join finds partners."""
+"""A view for people: its verdict, then how it is maintained: what it reads and keeps, how a join finds partners."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 
+from viewkeeper.analysis.report import report
+from viewkeeper.analysis.verdict import ChangeCost, Verdict
 from viewkeeper.delta.deltaplan import Changes, DeltaPlan
 from viewkeeper.delta.joinplan import Index, InnerSource, PartnerSource, Side, UnionSource, WholeSource, plans_below
 from viewkeeper.delta.sides import is_plain, numbers_of
@@ -18,6 +20,7 @@ from viewkeeper.plan.staging import FirstRows
 from viewkeeper.store.interface import Catalog, Store
 from viewkeeper.views.bound import BoundView, BoundViews, bound_views
 from viewkeeper.views.firstrows import leaf_reads
+from viewkeeper.views.scaling import verdict_of
 
 BATCHES = (10_000, 100_000, 1_000_000)
 
@@ -41,11 +44,14 @@ class ExplainedIndex:
 class ExplainedView:
     """`terms`: for each side of an inner join, in which order a changed row of it finds the others.
 
-    `reads`: where a refresh needs only some rows of what it reads, which ones and, of first rows, how many.
+    `reads`: where a refresh needs only some rows of what it reads, which ones and, of first rows, how many. `costs`: by
+    table, reads and writes of this view alone for a changed row; those in `verdict` are of all views of the table.
     """
 
     view: str
     kind: str
+    verdict: Verdict
+    costs: Mapping[str, ChangeCost]
     key: tuple[str, ...]
     plan: str
     indexes: tuple[ExplainedIndex, ...]
@@ -67,9 +73,12 @@ def explain_view(store: Store, name: str) -> ExplainedView:
     explainer = _Explainer(store, bound)
     note = store.view_tables.notes().get(view.id)
     found = list(explainer.parts(one.bare.plan, one.program.tables))
+    verdict, costs = verdict_of(bound, view)
     return ExplainedView(
         view=view.name,
         kind=view.kind,
+        verdict=verdict,
+        costs=costs,
         key=tuple(view.layout.columns[number].name for number in view.layout.key),
         plan=show(one.statement.plan),
         indexes=tuple(part for part in found if isinstance(part, ExplainedIndex)),
@@ -178,6 +187,8 @@ def _first_rows(first: FirstRows) -> str:
 
 
 def _lines(found: ExplainedView) -> Iterator[str]:
+    yield report(replace(found.verdict, added=found.costs), f"of this {found.kind}")
+    yield ""
     yield f'{found.kind} "{found.view}", stored by ({", ".join(found.key)})'
     yield ""
     yield found.plan

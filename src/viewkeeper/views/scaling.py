@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from viewkeeper.analysis.levels import view_level
 from viewkeeper.analysis.schema import Schema, Stored, stored_table
-from viewkeeper.analysis.verdict import Verdict
+from viewkeeper.analysis.verdict import ChangeCost, Verdict
 from viewkeeper.analysis.viewverdict import view_verdict
 from viewkeeper.delta.keys import keyed
 from viewkeeper.delta.program import Program, Storage
@@ -65,6 +65,13 @@ def levels_of(bound: BoundViews) -> dict[int, str]:
     """The level of each view that can be bound."""
     schema = schema_of(bound)
     return {view.id: view_level(view, schema)[0] for view in schema.views()}
+
+
+def verdict_of(bound: BoundViews, view: View) -> tuple[Verdict, dict[str, ChangeCost]]:
+    """The verdict on a view that is there, and what a changed row of each table costs in it alone."""
+    schema = schema_of(bound)
+    found = view_verdict(schema[view.id], schema)
+    return replace(found, added={}), dict(found.added)
 
 
 def verdict_on(bound: BoundViews, statement: CreateView) -> Verdict:

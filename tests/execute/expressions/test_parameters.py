@@ -11,6 +11,7 @@ from viewkeeper.execute.rows.expr import Failures, compile_expr, compile_predica
 from viewkeeper.execute.rows.parameters import parameters
 from viewkeeper.model.types import BOOLEAN, INT, STRING
 from viewkeeper.plan.expr import Call, Case, Input, Literal, Parameter
+from viewkeeper.plan.filling import ANY_LENGTH
 
 P, Q = Parameter("p", INT), Parameter(0, INT)
 COLUMN = Input(0, INT)
@@ -38,11 +39,19 @@ def test_a_failure_with_a_parameter_counts() -> None:
 
 @pytest.mark.parametrize(
     ("value", "members", "result"),
-    [(2, (1, 2), True), (3, (1, 2), False), (3, (None, None), None), (1, (None, 1), True), (None, (1, 2), None)],
+    [
+        (2, (1, 2), True),
+        (3, (1, 2), False),
+        (3, (None, None), None),
+        (1, (None, 1), True),
+        (None, (1, 2), None),
+        (1, (), False),
+        (None, (), False),
+    ],
 )
 def test_a_list_of_parameters_is_looked_through(value: object, members: tuple[object, ...], result: object) -> None:
     listed = call("in", COLUMN, *(Parameter("ids", INT, place) for place in range(2)))
-    with parameters({("ids", place): member for place, member in enumerate(members)}):  # type: ignore[misc]
+    with parameters({("ids", ANY_LENGTH): members}):
         assert compile_expr(listed)((value,), Failures()) is result  # type: ignore[arg-type]
 
 

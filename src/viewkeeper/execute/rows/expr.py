@@ -28,7 +28,7 @@ from viewkeeper.execute.rows.functions import IMPLEMENTATIONS
 from viewkeeper.execute.rows.parameters import ParameterKey, given
 from viewkeeper.model.types import BOOLEAN, Cell, Row
 from viewkeeper.plan.expr import Call, Case, Cast, Expr, Input, Literal, Parameter, inputs
-from viewkeeper.plan.filling import parameters_in
+from viewkeeper.plan.filling import parameters_in, with_whole_lists
 from viewkeeper.plan.functions import FUNCTIONS, Nulls
 
 _MAX_DEPTH = 40
@@ -74,7 +74,7 @@ _Result = Callable[[list[str]], str]
 
 def _compile(exprs: Sequence[Expr], result: _Result) -> Callable[[Row, Failures], Any]:
     writer = _Writer()
-    writer.define("evaluate", exprs, result)
+    writer.define("evaluate", [*map(with_whole_lists, exprs)], result)
     exec(compile("\n".join(writer.source), "<expression>", "exec"), writer.names)
     function: Callable[[Row, Failures], Any] = writer.names["evaluate"]
     return function

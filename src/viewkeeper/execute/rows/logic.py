@@ -8,7 +8,8 @@ from typing import Any
 from viewkeeper.execute.rows.code import Bind, Code, Implementation, calls, inline
 from viewkeeper.execute.rows.normal import normalised
 from viewkeeper.model.types import Kind
-from viewkeeper.plan.expr import Call, Expr, Literal
+from viewkeeper.plan.expr import Call, Expr, Literal, Parameter
+from viewkeeper.plan.filling import ANY_LENGTH
 
 _DOUBLE = {
     "=": "({0} == {1} or ({0} != {0} and {1} != {1}))",
@@ -45,18 +46,35 @@ def _connective(decisive: str, otherwise: str) -> Implementation:
 
 
 def _membership(call: Call, bind: Bind) -> Code:
-    """TRUE if the value is in the list, else NULL if either is or has a NULL, else FALSE."""
+    """TRUE if the value is in the list, else NULL if either is or has a NULL, else FALSE; FALSE if the list is empty.
+
+    A member that is a parameter of a list stands for the values that are given for it.
+    """
     type, members = call.args[0].type, call.args[1:]
     if all(isinstance(member, Literal) for member in members):
         value = f"{bind(normalised)}({{0}}, {bind(type)})" if type.kind is Kind.DOUBLE else "{0}"
         cells = _cells(members)
         known = bind(frozenset(normalised(cell, type) for cell in cells if cell is not None))
         return Code(f"(None if {{0}} is None else True if {value} in {known} else {None if None in cells else False})")
+    lists = [isinstance(member, Parameter) and member.element == ANY_LENGTH for member in members]
     places = [f"{{{place}}}" for place in range(1, len(call.args))]
     equal = _DOUBLE["="] if type.kind is Kind.DOUBLE else "{0} == {1}"
-    found = " or ".join(equal.replace("{1}", place) for place in places)
-    unknown = " or ".join(f"{place} is None" for place in places)
-    return Code(f"(None if {{0}} is None else True if {found} else None if {unknown} else False)")
+    within = f"{bind(_has_double)}({{0}}, {{1}})" if type.kind is Kind.DOUBLE else "{0} in {1}"
+    found = " or ".join(
+        (within if is_list else equal).replace("{1}", place) for place, is_list in zip(places, lists, strict=True)
+    )
+    unknown = " or ".join(
+        f"None in {place}" if is_list else f"{place} is None" for place, is_list in zip(places, lists, strict=True)
+    )
+    tested = f"None if {{0}} is None else True if {found} else None if {unknown} else False"
+    if all(lists):
+        empty = " and ".join(f"not {place}" for place in places)
+        tested = f"False if {empty} else {tested}"
+    return Code(f"({tested})")
+
+
+def _has_double(value: float, members: Sequence[float | None]) -> bool:
+    return value in members or (value != value and any(one != one for one in members))
 
 
 def _cells(members: Sequence[Expr]) -> list[Any]:

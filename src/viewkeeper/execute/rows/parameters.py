@@ -8,15 +8,14 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-
-from viewkeeper.model.types import Cell
+from typing import Any
 
 ParameterKey = tuple[str | int, int | None]
-"""Which parameter, and the place in its list; None if it is no list."""
+"""Which parameter, and the place in its list; None if it is no list, `ANY_LENGTH` for a tuple of all its cells."""
 
 
 class _Given(threading.local):
-    values: Mapping[ParameterKey, Cell] = {}
+    values: Mapping[ParameterKey, Any] = {}
 
 
 given = _Given()
@@ -24,7 +23,7 @@ given = _Given()
 
 
 @contextmanager
-def parameters(values: Mapping[ParameterKey, Cell]) -> Iterator[None]:
+def parameters(values: Mapping[ParameterKey, Any]) -> Iterator[None]:
     """Expressions that are evaluated inside have these values for their parameters; outside, what was there before."""
     before = given.values
     given.values = values

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import reduce
 from typing import assert_never
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
 from viewkeeper.delta.deltaplan import Compute, Linear, Multiply, Select, Words
@@ -28,7 +28,7 @@ from viewkeeper.plan.expr import Expr
 from viewkeeper.plan.failing import can_fail
 from viewkeeper.plan.join import InnerJoin, PartnerJoin, PartnerKind, UnionAll, inputs_read, starts_of
 from viewkeeper.plan.relation import Aggregate, Distinct, Expand, Filter, Project, Relation, Scan, Tokens
-from viewkeeper.plan.whole import Sort, TopN, Window, WindowCall
+from viewkeeper.plan.whole import Single, Sort, TopN, Window, WindowCall
 
 Leaf = Callable[[Scan], DataFrame]
 """The frame of a scan: its columns as f0, f1, …, each row as often as it is there."""
@@ -81,6 +81,8 @@ class Frames:
                 return self._top(relation)
             case Window():
                 return self._window(relation)
+            case Single():
+                return SparkSession.active().range(1).select()
         assert_never(relation)
 
     def _linear(self, relation: Relation) -> DataFrame:

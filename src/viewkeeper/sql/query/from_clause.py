@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from viewkeeper.plan.relation import Field, Scan
+from viewkeeper.plan.whole import Single
 from viewkeeper.sql.constructs import construct
 from viewkeeper.sql.query import refused, refused_joins
 from viewkeeper.sql.query.cluster import Cluster
@@ -42,11 +43,13 @@ class SubQueries:
 def bind_from(query: exp.Select, inner: SubQueries) -> Cluster:
     """The sources that a query reads, joined as far as FROM says it."""
     clause = query.args.get("from_")
+    if clause is None and inner.context.parameters is not None:
+        return Cluster.of(Single(), Columns.of(None, ()), query)
     if clause is None:
         raise inner.context.refuse(
             query,
             "SELECT without FROM",
-            detail="A view follows a table or another view, and a query reads one.",
+            detail="A view follows a table or another view.",
             hint="Name a table: SELECT … FROM t.",
         )
     first = clause.this

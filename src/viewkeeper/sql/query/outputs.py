@@ -65,6 +65,10 @@ def items_of(query: exp.Select, columns: Columns, context: Context) -> list[Item
 def _items(node: exp.Expr, columns: Columns, context: Context, *, nameless: bool) -> list[Item]:
     alias = node.args.get("alias") if isinstance(node, exp.Alias) else None
     value = bare(node.this) if isinstance(node, exp.Alias) else bare(node)
+    if is_star(value) and not columns.width:
+        raise context.refuse(
+            value, "* without FROM", detail="There are no columns.", hint="Name a table: SELECT * FROM t."
+        )
     if is_star(value):
         if alias is not None:
             raise _refuse_star(value, "* with a name", context)
@@ -78,6 +82,9 @@ def _items(node: exp.Expr, columns: Columns, context: Context, *, nameless: bool
         _keep_name(value, columns, context)
     if name is None and nameless:
         return [Item(name=NAMELESS, node=value)]
+    if name is None and not columns.width:
+        # Without FROM it is a question of its own: SELECT 1.
+        return [Item(name=value.sql(), node=value)]
     if name is None:
         raise context.refuse(
             value,

@@ -9,7 +9,7 @@ from typing import assert_never
 from viewkeeper.plan.expr import Expr, Input, inputs, rewrite
 from viewkeeper.plan.join import Equality, InnerJoin, PartnerJoin, UnionAll, starts_of
 from viewkeeper.plan.relation import Aggregate, Distinct, Expand, Filter, Project, Relation, Scan, Tokens
-from viewkeeper.plan.whole import Sort, TopN, Window, WindowCall
+from viewkeeper.plan.whole import Single, Sort, TopN, Window, WindowCall
 
 Places = dict[int, int]
 """Where the columns that were kept are now."""
@@ -59,6 +59,8 @@ def _narrowed(relation: Relation, wanted: Iterable[int]) -> tuple[Relation, Plac
             return replace(relation, input=_exactly(relation.input, list(every))), _places(every)
         case Window():
             return _window(relation, kept)
+        case Single():
+            return relation, {}
         case UnionAll(parts):
             return UnionAll(tuple(_exactly(part, kept) for part in parts)), _places(kept)
     assert_never(relation)

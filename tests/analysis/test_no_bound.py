@@ -1,0 +1,119 @@
+"""What is said, and not proposed, where a write or a query has no bound."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import viewkeeper as vk
+from tests.cli.running import run
+
+TABLES = """
+CREATE TABLE follows (a BIGINT, b BIGINT, PRIMARY KEY (a, b));
+CREATE TABLE tickets (id BIGINT PRIMARY KEY, title STRING, project BIGINT, updated BIGINT);
+CREATE TABLE orders (id BIGINT PRIMARY KEY, total INT, placed TIMESTAMP);
+"""
+PAIRS = "CREATE MATERIALIZED VIEW pairs AS SELECT x.a, y.b FROM follows x JOIN follows y ON x.b = y.a"
+FOLLOWED = "SELECT b FROM follows WHERE a = :a LIMIT 5"
+WORDS = "SELECT id FROM tickets WHERE TOKENS(title) = :w AND project = :p ORDER BY updated DESC LIMIT 10"
+
+
+@pytest.fixture
+def db(tmp_path: Path) -> Iterator[vk.Database]:
+    with vk.open(tmp_path / "db", durability="os") as db:
+        db.execute(TABLES)
+        yield db
+
+
+def test_a_table_with_an_unbounded_view_has_no_bound_on_a_changed_row(db: vk.Database) -> None:
+    db.execute(PAIRS)
+    found = db.explain(FOLLOWED)
+    assert (found.level, found.maintenance) == ("SI-0", {"follows": None})
+    assert "follows: any number of reads and writes" in str(found)
+    advice = db.advise({"followed": FOLLOWED})
+    assert advice.tables["follows"].total is None
+    assert "follows: any number of reads and writes" in str(advice)
+    assert advice.tables["tickets"].total == (0, 0)
+
+
+def test_a_view_that_reads_an_unbounded_one_has_no_bound_either(db: vk.Database) -> None:
+    db.execute(PAIRS)
+    found = db.explain("CREATE MATERIALIZED VIEW counts AS SELECT a, COUNT(*) AS n FROM pairs GROUP BY a")
+    assert (found.level, found.maintenance) == ("unbounded", {"follows": None})
+
+
+def test_an_index_that_has_no_bound_is_not_proposed(db: vk.Database) -> None:
+    found = db.explain(WORDS)
+    assert (found.level, found.needs, found.operations_max) == ("unbounded", (), None)
+    assert [one.level for one in found.suggestions] == ["SI-1"]
+    assert "TOKENS(title), n" in found.suggestions[0].text
+    advice = db.advise({"words": WORDS})
+    assert advice.ddl == ()
+    assert advice.tables["tickets"].total == (0, 0)
+    with pytest.raises(vk.Unbounded):
+        db.prepare(WORDS, create=True)
+
+
+def test_json_has_null_where_there_is_no_bound(db: vk.Database, tmp_path: Path) -> None:
+    db.execute(PAIRS)
+    file = tmp_path / "queries.sql"
+    file.write_text(f"-- name: followed\n{FOLLOWED};\n", encoding="utf-8")
+    done = run("advise", str(tmp_path / "db"), str(file), "--json")
+    found = json.loads(done.out)
+    assert found["tables"]["follows"] == {"reads": None, "writes": None, "new_reads": 0, "new_writes": 0}
+
+
+@pytest.mark.parametrize(
+    "where", ["placed >= :day", "placed >= :day AND placed < :next", ":day <= placed AND placed <= :next"]
+)
+def test_hours_are_suggested_in_place_of_all_comparisons_of_a_time(db: vk.Database, where: str) -> None:
+    [hours] = db.explain(f"SELECT SUM(total) AS t FROM orders WHERE {where}").suggestions
+    assert "write placed - (placed % 3600000) = :hour for what is asked of placed" in hours.text
+    changed = db.explain("SELECT SUM(total) AS t FROM orders WHERE placed - (placed % 3600000) = :hour")
+    assert changed.level == hours.level == "SI-2"
+
+
+def test_hours_of_an_extreme_are_not_added_up(db: vk.Database) -> None:
+    [hours] = db.explain("SELECT MAX(total) AS t FROM orders WHERE placed >= :day").suggestions
+    assert "take the least or greatest of them" in hours.text
+
+
+def test_sums_and_counts_are_suggested_where_an_average_cannot_be_kept(db: vk.Database) -> None:
+    db.execute("CREATE TABLE items (id INT PRIMARY KEY, shop INT)")
+    db.execute("CREATE TABLE reviews (id INT PRIMARY KEY, item INT, stars INT)")
+    sql = "SELECT AVG(r.stars) AS a FROM items i JOIN reviews r ON r.item = i.id WHERE i.shop = :s"
+    [suggested] = db.explain(sql).suggestions
+    assert suggested.text == "Ask for SUM and COUNT in place of AVG, and divide."
+    instead = sql.replace("AVG(r.stars) AS a", "SUM(r.stars) AS s, COUNT(r.stars) AS n")
+    assert db.explain(instead).level == suggested.level == "SI-2"
+    found = db.prepare(instead, create=True, maintain="SYNC")
+    db.put("items", {"id": 1, "shop": 7})
+    for number, stars in enumerate((1, 4, None)):
+        db.put("reviews", {"id": number, "item": 1, "stars": stars})
+    assert list(found(s=7)) == [{"s": 5, "n": 2}]
+
+
+def test_two_limits_are_suggested_where_one_is_not_enough(db: vk.Database) -> None:
+    """Each of them changes the schema."""
+    db.execute("CREATE TABLE x (a INT, b INT, PRIMARY KEY (a, b)); CREATE TABLE y (a INT, b INT, PRIMARY KEY (a, b))")
+    found = db.explain("SELECT x.b, y.b AS c FROM x JOIN y ON y.a = x.b WHERE x.a = :a")
+    assert found.level == "unbounded"
+    assert all(" And " in one.text for one in found.suggestions)
+    assert any("table x WITH" in one.text and "table y WITH" in one.text for one in found.suggestions)
+    db.execute("DROP TABLE x; DROP TABLE y")
+    db.execute("CREATE TABLE x (a INT, b INT, PRIMARY KEY (a, b)) WITH CARDINALITY (b, 20)")
+    db.execute("CREATE TABLE y (a INT, b INT, PRIMARY KEY (a, b)) WITH CARDINALITY (b, 20)")
+    again = db.explain("SELECT x.b, y.b AS c FROM x JOIN y ON y.a = x.b WHERE x.a = :a")
+    both = next(one for one in found.suggestions if "table x WITH" in one.text and "table y WITH" in one.text)
+    assert again.level == both.level
+
+
+def test_without_temporal_is_suggested_where_only_that_forbids_an_index(db: vk.Database) -> None:
+    db.execute("CREATE TABLE events (id BIGINT PRIMARY KEY, ts TIMESTAMP TEMPORAL)")
+    found = db.explain("SELECT id FROM events WHERE ts > :t ORDER BY ts LIMIT 10")
+    assert found.level == "unbounded"
+    assert "which is TEMPORAL" in found.reason
+    assert any("without TEMPORAL" in one.text for one in found.suggestions)
