@@ -94,11 +94,31 @@ class TransactionMachine(Machine):
             if one in self.open:
                 self.commit(one)
 
-    def step(self, data: st.DataObject, one: Open, step: str) -> None:
-        if one not in self.open:
-            return
+    @precondition(lambda self: self.used)
+    @rule(data=st.data(), steps=st.lists(STEPS, max_size=2))
+    def collide(self, data: st.DataObject, steps: list[str]) -> None:
+        """Two transactions read a row, and both write it: only one can have been first."""
         used = self.a_table(data)
         key, given = self.a_key(data, used)
+        pair = (self.open_transaction(), self.open_transaction())
+        for one in pair:
+            self.touch(data, one, "get", used, key, given)
+        for one in pair:
+            for step in steps:
+                self.step(data, one, step)
+            self.touch(data, one, "put", used, key, given)
+        for one in pair:
+            if one in self.open:
+                self.commit(one)
+
+    def step(self, data: st.DataObject, one: Open, step: str) -> None:
+        used = self.a_table(data)
+        self.touch(data, one, step, used, *self.a_key(data, used))
+
+    def touch(self, data: st.DataObject, one: Open, step: str, used: Used, key: bytes, given: dict[int, Cell]) -> None:
+        """One step; of a scan just the table is taken."""
+        if one not in self.open:
+            return
         own = one.writes.setdefault(used.id, {})
         point = Interval(key, key + b"\0")
         try:
