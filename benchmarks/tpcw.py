@@ -15,7 +15,7 @@ from typing import Literal
 
 import viewkeeper as vk
 from benchmarks.bookstore import opened_copy
-from benchmarks.harness import Figure, median, millis, note, scratch, settle, sized, timed, turned, usual
+from benchmarks.harness import Figure, median, millis, note, recall, scratch, settle, sized, timed, turned, usual
 from benchmarks.plot import Bar, Chart, Group, Panel, Table
 from examples.tpcw.generate import Sizes, fill
 from examples.tpcw.mixes import INTERACTIONS
@@ -28,6 +28,8 @@ SCALES = (1, 10, 100) if sized(1, 0) else (1, 2, 4)
 MODES: tuple[Mode, ...] = ("SYNC", "DEFERRED")
 ROUNDS, STRETCH = sized(180, 2), sized(20, 3)
 """A stretch of each interaction in each store before the next: a slow moment of the machine hits all alike."""
+RECALLED = 20
+"""After so many rounds what was not looked at of the stores is brought to memory again."""
 FLAT, QUICK = 1.3, 10e-3
 SHORT = {
     "new_products": "new",
@@ -70,6 +72,8 @@ def run() -> Iterator[Figure | Table | Chart]:
             stores |= _opened(stack, folder / f"scale{scale}", scale)
         settle()
         for number in range(ROUNDS + 1):
+            if number % RECALLED == 0:
+                recall(folder)
             for name in INTERACTIONS:
                 for (_, mode), store in turned(list(stores.items()), number):
                     if mode != "none" or name == "buy_confirm":

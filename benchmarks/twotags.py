@@ -16,7 +16,20 @@ from functools import partial
 from pathlib import Path
 
 import viewkeeper as vk
-from benchmarks.harness import Figure, latencies, median, micros, note, scratch, settle, sized, timed, turned, usual
+from benchmarks.harness import (
+    Figure,
+    latencies,
+    median,
+    micros,
+    note,
+    recall,
+    scratch,
+    settle,
+    sized,
+    timed,
+    turned,
+    usual,
+)
 from benchmarks.lines import LineChart, Lines
 from benchmarks.plot import Table
 from benchmarks.tagged import MOST, Tagged, draw_tag, fill, moment
@@ -25,6 +38,8 @@ from viewkeeper.pipeline.session import SparkSource
 
 SIZES = (20_000, 63_000, 200_000, 630_000, 2_000_000) if sized(1, 0) else (400, 800, 1_600, 3_200, 6_400)
 ROUNDS = {"view": sized(288, 2), "index": sized(30, 2)}
+RECALLED = 24
+"""After so many rounds what was not looked at of the stores is brought to memory again."""
 WRITES, READS = 5, 125
 """In one round."""
 FLAT = 1.3
@@ -58,6 +73,8 @@ def run() -> Iterator[Figure | Table | LineChart]:
         draw = random.Random(2)
         for sides, rounds in ((viewed, ROUNDS["view"]), (indexed, ROUNDS["index"])):
             for number in range(rounds + 1):
+                if number % RECALLED == 0:
+                    recall(folder)
                 for size in turned(SIZES, number):
                     _round(sides[size], draw, counted=number > 0)
     yield from _figures(viewed, indexed)

@@ -22,7 +22,7 @@
     │   ├── BadPosition, ForeignPosition, FuturePosition, NotRetained
     └── StoreError           the folder, the disk or the handle
         ├── NotADatabase, NewerFormat, DurabilityMismatch, ReadOnly, StoreFull, StoreDamaged
-        └── ForkedHandle, Closed, DiskError, TooManyReaders
+        └── ForkedHandle, Closed, DiskError, TooManyReaders, LocksLost
 
 `str(error)` is the primary line, then `detail:` and `hint:` where there is something to say. `error.code` is stable:
 programs match on it or on the class, never on the text.
@@ -284,3 +284,9 @@ class DiskError(StoreError):
 
 class TooManyReaders(StoreError):
     code = "store.too_many_readers"
+
+
+class LocksLost(StoreError):
+    """Other processes have taken this one for dead, since something in it gave its locks up."""
+
+    code = "store.locks_lost"

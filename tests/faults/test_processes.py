@@ -60,6 +60,28 @@ def test_the_slots_of_a_reader_killed_in_mid_read_are_freed(tmp_path: Path, clea
     db.close()
 
 
+def look_for_dead_readers(path: str) -> None:
+    db = vk.open(path)
+    db._shared.clean()
+    say(db.info().readers)
+
+
+def test_a_process_that_gave_up_its_locks_is_told_so(tmp_path: Path) -> None:
+    """As by copying its own folder. Here the file is all it takes: the system drops the locks where one is closed."""
+    path = tmp_path / "db"
+    with vk.open(path) as db:
+        db.execute(ITEMS)
+        db.put("items", {"id": 1, "name": "kept"})
+        assert db.get("items", 1) is not None
+        for lock in path.rglob("lock.mdb"):
+            lock.read_bytes()
+        with child(look_for_dead_readers, path), pytest.raises(vk.LocksLost, match="lost its locks") as lost:
+            db.get("items", 1)
+    assert "lock.mdb" in lost.value.detail
+    with vk.open(path) as db:
+        assert db.get("items", 1) == {"id": 1, "name": "kept"}
+
+
 def hold_the_write_lock(path: str) -> None:
     db = vk.open(path)
 

@@ -113,6 +113,7 @@ def test_codes_do_not_change() -> None:
         "Closed": "store.closed",
         "DiskError": "store.disk",
         "TooManyReaders": "store.too_many_readers",
+        "LocksLost": "store.locks_lost",
     }
     codes = {kind.__name__: kind.code for kind in EVERY_ERROR}
     assert {name: codes.get(name) for name in published} == published

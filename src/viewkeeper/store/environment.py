@@ -18,6 +18,7 @@ from viewkeeper.errors import (
     Closed,
     DiskError,
     ForkedHandle,
+    LocksLost,
     ReadOnly,
     StoreDamaged,
     StoreError,
@@ -271,6 +272,13 @@ def explain(error: lmdb.Error, folder: Path | None = None) -> StoreError:
         case lmdb.ReadersFullError():
             return TooManyReaders(
                 f"more than {MAX_READERS} reads are open at once", hint="Close iterators and snapshots that are done."
+            )
+        case lmdb.BadRslotError():
+            return LocksLost(
+                "this process has lost its locks on the store",
+                detail="Something in it has opened and closed lock.mdb, as who copies the folder does, and the system "
+                "then drops all locks of a process on a file.",
+                hint="Close every handle of this process and open the database again; copy folders from another one.",
             )
         case lmdb.CorruptedError() | lmdb.PageNotFoundError() | lmdb.InvalidError():
             return damaged(error)
