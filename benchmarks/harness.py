@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 import os
 import platform
 import shutil
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import TypeVar
 
 SMALL = "VIEWKEEPER_BENCH_SMALL"
+PAGE = mmap.PAGESIZE
 T = TypeVar("T")
 
 
@@ -83,15 +85,25 @@ def settle() -> None:
     os.sync()
 
 
-def recall(folder: Path) -> None:
+def page_in(folder: Path, *, anew: bool = False) -> None:
     """Have the data of a store in the system's memory, from which what is seldom looked at goes after a while.
 
-    Its data alone: closing the file of its locks would drop those that this process has.
+    What was copied or loaded lies there in large pieces, and the system goes through a whole piece for each page of it
+    that is written. With `anew` it is read again page by page, as a store comes to memory that is looked at; nobody may
+    have it open then. Its data alone: closing the file of its locks would drop those that this process has.
     """
     for path in folder.rglob("data.mdb"):
-        with path.open("rb", buffering=0) as file:
-            while file.read(1 << 20):
-                pass
+        file = os.open(path, os.O_RDONLY)
+        try:
+            if hasattr(os, "posix_fadvise"):
+                if anew:
+                    os.fsync(file)
+                    os.posix_fadvise(file, 0, 0, os.POSIX_FADV_DONTNEED)
+                os.posix_fadvise(file, 0, 0, os.POSIX_FADV_RANDOM)
+            for start in range(0, os.fstat(file).st_size, PAGE):
+                os.pread(file, PAGE, start)
+        finally:
+            os.close(file)
 
 
 def median(values: list[float]) -> float:

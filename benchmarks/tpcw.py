@@ -15,7 +15,7 @@ from typing import Literal
 
 import viewkeeper as vk
 from benchmarks.bookstore import opened_copy
-from benchmarks.harness import Figure, median, millis, note, recall, scratch, settle, sized, timed, turned, usual
+from benchmarks.harness import Figure, median, millis, note, page_in, scratch, settle, sized, timed, turned, usual
 from benchmarks.plot import Bar, Chart, Group, Panel, Table
 from examples.tpcw.generate import Sizes, fill
 from examples.tpcw.mixes import INTERACTIONS
@@ -73,7 +73,7 @@ def run() -> Iterator[Figure | Table | Chart]:
         settle()
         for number in range(ROUNDS + 1):
             if number % RECALLED == 0:
-                recall(folder)
+                page_in(folder)
             for name in INTERACTIONS:
                 for (_, mode), store in turned(list(stores.items()), number):
                     if mode != "none" or name == "buy_confirm":

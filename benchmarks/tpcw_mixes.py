@@ -12,7 +12,7 @@ from functools import partial
 
 import viewkeeper as vk
 from benchmarks.bookstore import check, opened_copy
-from benchmarks.harness import Figure, median, millis, note, percentile, recall, scratch, sized, timed
+from benchmarks.harness import Figure, median, millis, note, page_in, percentile, scratch, sized, timed
 from benchmarks.plot import Table
 from examples.tpcw.generate import Sizes, fill
 from examples.tpcw.mixes import INTERACTIONS, MIXES
@@ -52,7 +52,7 @@ def run() -> Iterator[Figure | Table]:
             with opened_copy(folder / "loaded", mode, mode) as shop:
                 note(f"{mode}: {len(shop.db.views())} indexes and views")
                 for mix in MIXES:
-                    recall(folder)
+                    page_in(folder)
                     runs[mix, mode] = _visited(shop, mix, mode)
     for (mix, mode), one in runs.items():
         yield _figure(mix, mode, one.pages)

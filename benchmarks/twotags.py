@@ -22,7 +22,7 @@ from benchmarks.harness import (
     median,
     micros,
     note,
-    recall,
+    page_in,
     scratch,
     settle,
     sized,
@@ -74,7 +74,7 @@ def run() -> Iterator[Figure | Table | LineChart]:
         for sides, rounds in ((viewed, ROUNDS["view"]), (indexed, ROUNDS["index"])):
             for number in range(rounds + 1):
                 if number % RECALLED == 0:
-                    recall(folder)
+                    page_in(folder)
                 for size in turned(SIZES, number):
                     _round(sides[size], draw, counted=number > 0)
     yield from _figures(viewed, indexed)

@@ -34,6 +34,16 @@ class Asking:
         self.params[name] = type, kind
         return f":{name}"
 
+    def operand(self, type: str) -> str:
+        """A parameter, or now and then what is computed from one."""
+        given = self.parameter(type)
+        if self.rng.random() < 0.75:
+            return given
+        if type in ("INT", "BIGINT"):
+            more = f" + CAST({self.parameter(type)} AS {type}) % 2" if self.rng.random() < 0.3 else ""
+            return f"(CAST({given} AS {type}) % 3{more})"
+        return f"LOWER({given})" if type == "STRING" else given
+
     def source(self) -> Source:
         return self.rng.choice([*self.world.tables, *self.world.tables, *self.world.views])
 

@@ -25,3 +25,9 @@ SELECT a.name, b.name AS other FROM Users a FULL JOIN Users b ON a.uid = b.age W
 SELECT text FROM Posts ORDER BY at DESC LIMIT 20;
 SELECT town, COUNT(*) AS n FROM Users GROUP BY town;
 SELECT DISTINCT town FROM Users;
+SELECT name FROM Users WHERE town = :t OR age = :a LIMIT 10;
+SELECT name FROM Users WHERE town = :t OR uid = :u;
+SELECT a.name, f.followee FROM Users a FULL JOIN Follows f ON f.follower = a.uid WHERE a.uid = :u;
+SELECT COUNT(*) AS n FROM Users WHERE age > :a;
+SELECT AVG(age) AS a FROM Users WHERE town BETWEEN :a AND :b;
+SELECT name FROM Users WHERE age + :a = 5 LIMIT 10;

@@ -117,3 +117,70 @@ def test_without_temporal_is_suggested_where_only_that_forbids_an_index(db: vk.D
     assert found.level == "unbounded"
     assert "which is TEMPORAL" in found.reason
     assert any("without TEMPORAL" in one.text for one in found.suggestions)
+
+
+@pytest.mark.parametrize(
+    ("sql", "told", "instead"),
+    [
+        (
+            "SELECT id FROM people WHERE age > :a AND size > :b LIMIT 5",
+            "Write age = :a, since rows lie side by side for a range of one column only.",
+            ["SELECT id FROM people WHERE age = :a AND size > :b LIMIT 5"],
+        ),
+        (
+            "SELECT id FROM people WHERE age > :a AND size > :b AND size < :c ORDER BY age LIMIT 5",
+            "Write size = :b, since rows lie side by side for a range of one column only.",
+            ["SELECT id FROM people WHERE age > :a AND size = :b ORDER BY age LIMIT 5"],
+        ),
+        (
+            "SELECT COUNT(*) AS n FROM people WHERE age >= :a AND :b >= age",
+            "Ask class by class, and add them up: write age - age % 10 = :class for what is asked of age.",
+            ["SELECT COUNT(*) AS n FROM people WHERE age - age % 10 = :class"],
+        ),
+        (
+            "SELECT MIN(age) AS m FROM people WHERE size > :a",
+            (
+                "Ask class by class, and take the least or greatest of them: "
+                "write size - size % 10 = :class for what is asked of size."
+            ),
+            ["SELECT MIN(age) AS m FROM people WHERE size - size % 10 = :class"],
+        ),
+        (
+            "SELECT COUNT(*) AS n FROM people WHERE name > :a",
+            "Write name = :a.",
+            ["SELECT COUNT(*) AS n FROM people WHERE name = :a"],
+        ),
+        (
+            "SELECT MEDIAN(age) AS m FROM people WHERE name = :a",
+            "Ask for AVG in place of a median or percentile, or for counts class by class.",
+            ["SELECT AVG(age) AS m FROM people WHERE name = :a", "SELECT COUNT(*) AS n FROM people WHERE age = :a"],
+        ),
+        (
+            "SELECT id FROM people WHERE name = :a OR age = :b OR id = :c LIMIT 5",
+            "Ask once for each side of OR, and put the answers together.",
+            [f"SELECT id FROM people WHERE {one} LIMIT 5" for one in ("name = :a", "age = :b", "id = :c")],
+        ),
+        (
+            "SELECT p.id, q.age FROM people p FULL JOIN people q ON q.id = p.size WHERE p.id = :a",
+            "Write LEFT JOIN in place of FULL JOIN: rows of the right side alone are what nothing limits.",
+            ["SELECT p.id, q.age FROM people p LEFT JOIN people q ON q.id = p.size WHERE p.id = :a"],
+        ),
+    ],
+)
+def test_what_is_suggested_gives_the_bound_that_is_told(
+    db: vk.Database, sql: str, told: str, instead: list[str]
+) -> None:
+    db.execute("CREATE TABLE people (id BIGINT PRIMARY KEY, name STRING, age INT, size DECIMAL(8,2))")
+    found = db.explain(sql)
+    assert found.level == "unbounded"
+    [suggested] = [one for one in found.suggestions if one.text == told]
+    levels = [db.explain(one).level for one in instead]
+    assert "unbounded" not in levels
+    assert max(levels) == suggested.level
+
+
+def test_sides_of_or_are_suggested_only_if_each_has_a_bound(db: vk.Database) -> None:
+    db.execute("CREATE TABLE people (id BIGINT PRIMARY KEY, name STRING, age INT)")
+    found = db.explain("SELECT id FROM people WHERE id = :a OR age <> :b LIMIT 5")
+    assert found.level == "unbounded"
+    assert not any("OR" in one.text for one in found.suggestions)

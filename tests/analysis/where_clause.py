@@ -66,7 +66,7 @@ def conditions(asking: Asking) -> None:
         names = (rng.choice(source.columns).name,)
     for name in names:
         column = next(one for one in source.columns if one.name == name)
-        asking.both(f"{alias}.{name} = {asking.parameter(column.type)}")
+        asking.both(f"{alias}.{name} = {asking.operand(column.type)}")
     for alias, source in asking.sources:
         for text in asking.world.kept.get(source.name, []):
             if rng.random() < 0.5:
@@ -85,7 +85,7 @@ def condition(asking: Asking) -> None:
 
 
 def _equal(asking: Asking, name: str, column: Column) -> None:
-    asking.both(f"{name} = {asking.parameter(column.type)}")
+    asking.both(f"{name} = {asking.operand(column.type)}")
 
 
 def _literal(asking: Asking, name: str, column: Column) -> None:
@@ -100,7 +100,7 @@ def _listed(asking: Asking, name: str, column: Column) -> None:
 
 def _range(asking: Asking, name: str, column: Column) -> None:
     for _ in range(asking.rng.choice([1, 1, 2])):
-        asking.both(f"{name} {asking.rng.choice(['<', '<=', '>', '>='])} {asking.parameter(column.type)}")
+        asking.both(f"{name} {asking.rng.choice(['<', '<=', '>', '>='])} {asking.operand(column.type)}")
 
 
 def _between(asking: Asking, name: str, column: Column) -> None:

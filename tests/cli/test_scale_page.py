@@ -95,6 +95,7 @@ INSTEAD = {
     ),
     "SELECT MEDIAN(price) AS m FROM Item": "SELECT AVG(price) AS a, MIN(price) AS b, MAX(price) AS c FROM Item",
     "SELECT id FROM Item WHERE subject = :s OR price = :p LIMIT 9": "SELECT id FROM Item WHERE price = :p LIMIT 9",
+    "SELECT id FROM Item WHERE price + :p = 10 LIMIT 9": "SELECT id FROM Item WHERE price = 10 - :p LIMIT 9",
     "SELECT DISTINCT subject FROM Item": (
         "SELECT subject, COUNT(*) AS n FROM Item GROUP BY subject ORDER BY subject LIMIT 10"
     ),

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 
 from viewkeeper.analysis.answer import answer, tables_of
 from viewkeeper.analysis.block import Block, NotAnalysed
+from viewkeeper.analysis.computed import with_computed
 from viewkeeper.analysis.construct import Constructed, Refused, construct
 from viewkeeper.analysis.eager import grouped_first, pre_aggregated
 from viewkeeper.analysis.flatten import block_of
@@ -39,12 +40,14 @@ def analyse(query: Query, schema: Schema, *, name: str = "", widen: bool = False
 
     With `widen`, fewer operations count for more than what exists, and what is made has all columns that are read.
     """
+    query = replace(query, plan=with_computed(query.plan))
     try:
         block = query_block(query, schema)
     except NotAnalysed as error:
         text = f"{error}: there is no bound on what is read."
-        return Verdict(level=UNBOUNDED, reason=text[0].upper() + text[1:])
-    found = _Attempts(query, block, schema, name, widen).verdict()
+        found = Verdict(level=UNBOUNDED, reason=text[0].upper() + text[1:])
+    else:
+        found = _Attempts(query, block, schema, name, widen).verdict()
     if not suggest or found.level != UNBOUNDED:
         return found
     from viewkeeper.analysis.suggestions import suggestions

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from viewkeeper.analysis.computed import computed_in
 from viewkeeper.analysis.construct import Constructed
 from viewkeeper.analysis.deltaqueries import delta_queries
 from viewkeeper.analysis.levels import level_of, view_level
@@ -55,6 +56,7 @@ def answer(
             order=query.order,
             limit=query.limit,
             offset=query.offset,
+            computed=tuple(dict.fromkeys(computed_in(query.plan))),
         ),
     )
 

@@ -54,7 +54,7 @@ class Compared:
         """P_view: in each class a chain of equalities over what is no parameter; other conditions without any."""
         found: list[Expr] = []
         for members in self.conditions.classes():
-            kept = sorted((one for one in members if not isinstance(one, Parameter)), key=is_constant)
+            kept = sorted((one for one in members if not has_parameter(one)), key=is_constant)
             found += [equality(kept[0], other) for other in kept[1:]]
         tests = self.conditions.tests
         found += [test.conjunct for test in tests if test.op != "in" and not has_parameter(test.conjunct)]

@@ -76,8 +76,9 @@ def plan_block(
             if path.is_table or path.stored.id == source.stored.id or allowed(path.stored)
         ]
         if propose:
-            new = proposed(block, number, schema, conditions, widen=widen)
-            new += proposed(block, number, schema, conditions, hot=True, widen=widen) if hot else []
+            given = known if source.kind is SourceKind.INNER else conditions
+            new = proposed(block, number, schema, given, widen=widen)
+            new += proposed(block, number, schema, given, hot=True, widen=widen) if hot else []
             schema = schema.with_objects(*new)
             for index in new:
                 path = index_path(block, number, index, schema, known)

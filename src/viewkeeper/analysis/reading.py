@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from viewkeeper.analysis.block import WORD, Source, SourceKind
-from viewkeeper.analysis.conditions import Conditions, Test, core, is_constant
+from viewkeeper.analysis.conditions import Conditions, Test, core, equal_pair, is_constant
 from viewkeeper.analysis.paths import Path, path_rows
 from viewkeeper.analysis.reads import Known, Reads
 from viewkeeper.analysis.scope import Scope
@@ -33,6 +33,7 @@ class Reading:
         self.equal: list[tuple[Operand, ...]] = []
         self.covered: set[Expr] = set(path.holds)
         self.feeding: dict[int, int] = {}
+        self.fed: dict[Expr, Found] = {}
         self.keys = 1
         self._fix()
 
@@ -70,6 +71,8 @@ class Reading:
         if found is not None:
             operand, rows = found
             self.equal.append((operand,))
+            if isinstance(operand, Found):
+                self.fed[core(expr)] = operand
             if isinstance(operand, Found) and operand.access not in self.feeding:
                 self.feeding[operand.access] = rows
                 self.keys *= rows
@@ -268,11 +271,37 @@ class Reading:
             waits = {
                 number
                 for number in settled
-                if any(not self.block.reads(one) <= settled for one in self.block.sources[number].on)
+                if any(
+                    not self.block.reads(one) <= settled and not self._is_alike(number, one)
+                    for one in self.block.sources[number].on
+                )
             }
             if not waits:
                 return frozenset(self.before.known.keys() - settled)
             settled -= waits
+
+    def _is_alike(self, number: int, conjunct: Expr) -> bool:
+        """Whether a condition of EXISTS on a source that was read is the same for all rows under a key.
+
+        So it is if they are looked up by just what it asks for, or if all that it asks of them is constant.
+        """
+        kind = self.block.sources[number].kind
+        if not self.block.reads(conjunct) <= {number, self.number} or kind not in (SourceKind.SEMI, SourceKind.ANTI):
+            return False
+        asked = {place - self.source.start for place in inputs(conjunct) if self.source.has(place)}
+        if all(self.among.constants(one) for one, place in _own(self.source).items() if place in asked):
+            return True
+        pair = equal_pair(conjunct)
+        if pair is None or kind is not SourceKind.SEMI:
+            return False
+        known = self.before.known[number]
+        own, theirs = pair if pair[0] in self.fed else (pair[1], pair[0])
+        found = self.fed.get(own)
+        return (
+            found is not None
+            and isinstance(theirs, Input)
+            and (found.access, found.column) == (known.access, known.columns.get(theirs))
+        )
 
     def _covers_all(self) -> bool:
         """Whether the read applies every condition on its source, and none is on what follows."""

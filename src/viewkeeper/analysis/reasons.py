@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from viewkeeper.analysis.block import Block, SourceKind
+from viewkeeper.analysis.conditions import core
 from viewkeeper.analysis.construct import Refused
 from viewkeeper.analysis.planning import NotPlanned
 from viewkeeper.analysis.reads import Stuck
@@ -75,9 +76,18 @@ def _behind(block: Block, stuck: Stuck) -> str:
     if dropping:
         return f"rows that have no partner in {_listed(dropping)} are dropped behind it"
     if block.order:
-        columns = [block.names[sort.column] for sort in block.order if sort.column < len(block.names)]
-        return f"rows are sorted by {_listed(columns)} behind it, or dropped by a condition"
+        return f"rows are sorted by {_listed(list(_sorted_by(block)))} behind it, or dropped by a condition"
     return "rows are dropped by a condition behind it"
+
+
+def _sorted_by(block: Block) -> Iterator[str]:
+    """The columns of ORDER BY; what is only sorted by has no name of its own."""
+    for sort in block.order:
+        expr = core(block.outputs[sort.column])
+        if isinstance(expr, Input):
+            yield block.name(expr.index).split(".", 1)[1]
+        elif sort.column < len(block.names):
+            yield block.names[sort.column]
 
 
 def _listed(names: Sequence[str]) -> str:

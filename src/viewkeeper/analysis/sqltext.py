@@ -28,8 +28,8 @@ def sql(expr: Expr, name: Callable[[Input], str]) -> str:
                 return name(part)
             case Literal():
                 return literal(part)
-            case Parameter(key):
-                return f":{key}" if isinstance(key, str) else "?"
+            case Parameter():
+                return part.written
             case Cast(arg, type):
                 return f"CAST({text(arg)} AS {type})"
             case Case(branches, otherwise, _):

@@ -117,7 +117,7 @@ def _is_in_order(block: Block, reads: Reads, schema: Schema) -> bool:
 
 
 def _operand_text(limit: object) -> str:
-    return f":{limit.key}" if isinstance(limit, Parameter) else str(limit)
+    return limit.written if isinstance(limit, Parameter) else str(limit)
 
 
 def _access(block: Block, reads: Reads, access: Access, schema: Schema) -> str:
@@ -153,8 +153,8 @@ def _operand(operand: Operand, reads: Reads, schema: Schema) -> str:
         case Found(access=number, column=column):
             source = reads.accesses[number]
             return f"{source.name}.{schema[source.object].columns[column].name.lstrip('_')}"
-        case Parameter(key):
-            return f":{key}" if isinstance(key, str) else "?"
+        case Parameter():
+            return operand.written
         case Literal():
             return sql(operand, lambda _: "")
     assert_never(operand)

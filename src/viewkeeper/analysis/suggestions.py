@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import combinations, islice
 
-from viewkeeper.analysis.changes import Change, changes
+from viewkeeper.analysis import querychanges, rangechanges, tablechanges
+from viewkeeper.analysis.block import NotAnalysed
+from viewkeeper.analysis.change import Change
+from viewkeeper.analysis.flatten import block_of
 from viewkeeper.analysis.schema import Schema
-from viewkeeper.analysis.verdict import UNBOUNDED, Suggestion, Verdict
+from viewkeeper.analysis.verdict import LEVELS, UNBOUNDED, Suggestion, Verdict
 from viewkeeper.sql.statements import Query
 
 SCAN = "allow_scan=True reads all rows."
@@ -25,13 +28,39 @@ def suggestions(query: Query, schema: Schema) -> Iterator[Suggestion]:
     yield from found
 
 
+def changes(query: Query, schema: Schema) -> Iterator[Change]:
+    """Those that may help, from the smallest on."""
+    try:
+        block = block_of(query.plan, schema)
+    except NotAnalysed:
+        yield from querychanges.full(query)
+        yield from querychanges.limits(query, None)
+        return
+    yield from querychanges.lists(query)
+    yield from querychanges.limits(query, block)
+    yield from querychanges.left(query)
+    yield from querychanges.sides(query)
+    yield from tablechanges.words(block)
+    yield from tablechanges.cardinalities(query, schema)
+    yield from querychanges.orders(query, block)
+    yield from rangechanges.equalities(block)
+    yield from rangechanges.classes(block)
+    yield from querychanges.averages(query)
+    yield from tablechanges.not_temporal(query, schema)
+
+
 def _tried(changed: Iterable[Change], query: Query, schema: Schema) -> Iterator[Suggestion]:
+    for one in changed:
+        levels = [_level(asked, one.schema(schema)) for asked in one.queries(query)]
+        if UNBOUNDED not in levels:
+            yield Suggestion(text=one.text, level=max(levels, key=LEVELS.index))
+
+
+def _level(query: Query, schema: Schema) -> str:
     from viewkeeper.analysis.analyse import analyse
 
-    for one in changed:
-        verdict = analyse(one.query(query), one.schema(schema), suggest=False)
-        if verdict.is_bounded and verdict.level != UNBOUNDED:
-            yield Suggestion(text=one.text, level=verdict.level)
+    verdict = analyse(query, schema, suggest=False)
+    return verdict.level if verdict.is_bounded else UNBOUNDED
 
 
 def hint_of(verdict: Verdict) -> str:

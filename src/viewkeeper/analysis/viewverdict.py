@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from viewkeeper.analysis.answer import tables_of
 from viewkeeper.analysis.block import NotAnalysed
-from viewkeeper.analysis.changes import limiting
 from viewkeeper.analysis.deltaqueries import delta_queries
 from viewkeeper.analysis.levels import view_level
 from viewkeeper.analysis.maintenance import Unlimited, cost_of, totals
 from viewkeeper.analysis.schema import Schema, Stored
 from viewkeeper.analysis.storage import storage_bound
+from viewkeeper.analysis.tablechanges import limiting
 from viewkeeper.analysis.verdict import UNBOUNDED, Suggestion, Verdict
 from viewkeeper.plan.relation import scans
 

@@ -82,7 +82,8 @@ class Access:
 class QueryPlan:
     """The reads, and the answer: the rows of `relation`, sorted by `order`, cut at `limit`.
 
-    The fields of `relation` begin with `columns`; those behind them are there to be sorted by.
+    The fields of `relation` begin with `columns`; those behind them are there to be sorted by. `computed` are the
+    parameters that follow from those that are given.
     """
 
     accesses: tuple[Access, ...]
@@ -91,6 +92,7 @@ class QueryPlan:
     order: tuple[Sort, ...] = ()
     limit: Count | None = None
     offset: int = 0
+    computed: tuple[Parameter, ...] = ()
 
     @property
     def operations(self) -> int:

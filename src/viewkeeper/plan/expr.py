@@ -29,12 +29,20 @@ class Parameter:
     """A value that is given when a query is run: `:key`, or the ? of that number, counted from 0.
 
     `element` is the place in a list that is given for IN; see sql/query_params.py for what fills the places behind its
-    end.
+    end. With `expr` it is not given but computed, once a run, from others that are; its key is the text of that.
     """
 
     key: str | int
     type: Type
     element: int | None = None
+    expr: Expr | None = None
+
+    @property
+    def written(self) -> str:
+        """As it stands in SQL."""
+        if not isinstance(self.key, str):
+            return "?"
+        return self.key if self.expr is not None else f":{self.key}"
 
 
 @dataclass(frozen=True, slots=True)

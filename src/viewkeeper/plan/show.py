@@ -173,7 +173,7 @@ def show_expr(expr: Expr, fields: Sequence[Field]) -> str:
 def _parameter(parameter: Parameter) -> str:
     """:name, or ?1 for the first of those without one; in brackets the place in a list, … for all of it."""
     key, element = parameter.key, parameter.element
-    shown = f":{key}" if isinstance(key, str) else f"?{key + 1}"
+    shown = parameter.written if isinstance(key, str) else f"?{key + 1}"
     if element is None:
         return shown
     return f"{shown}[{'…' if element < 0 else element}]"

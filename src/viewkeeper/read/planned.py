@@ -7,7 +7,7 @@ from itertools import chain
 
 from viewkeeper.errors import BadParameter, NotRetained, ViewBehind
 from viewkeeper.execute.ordering import in_order
-from viewkeeper.execute.rows.expr import Failures, compile_predicate
+from viewkeeper.execute.rows.expr import Failures, compile_expr, compile_predicate
 from viewkeeper.execute.rows.parameters import parameters
 from viewkeeper.model.layout import Layout
 from viewkeeper.model.rowcodec import RowCodec
@@ -42,6 +42,7 @@ class Planned:
         self._leaves = [fed.index(number) if number in fed else None for number in range(len(leaves))]
         self._fed = [number for number, access in enumerate(plan.accesses) if access.leaf is not None]
         self._relation = compiled(plan.relation)
+        self._computed = [((one.key, one.element), compile_expr(one.expr)) for one in plan.computed if one.expr]
         self._shown = None if len(plan.relation.fields) == len(plan.columns) else len(plan.columns)
         shape = Layout(id=0, name="", columns=plan.columns, visible=len(plan.columns), key=(), descending=())
         self._to_dict = RowCodec(shape).to_dict
@@ -52,6 +53,7 @@ class Planned:
         `values` has a cell of its type for each parameter, by key and place in a list.
         """
         rows = None
+        values = self._with_computed(values)
         while rows is None:
             try:
                 with parameters(values):
@@ -61,6 +63,12 @@ class Planned:
                     raise
                 moment = moment.again()
         return _Answer(iter([rows] if rows else []), self.plan.columns, self._to_dict, moment.meta)
+
+    def _with_computed(self, values: Values) -> Values:
+        if not self._computed:
+            return values
+        with parameters(values):
+            return {**values, **{key: value_of((), Failures()) for key, value_of in self._computed}}
 
     def _leaf_rows(self, number: int, found: Sequence[list[Row]]) -> list[Row]:
         """What an access found, as rows of the scan that it feeds."""

@@ -1,0 +1,98 @@
+"""Changes of the tables that a query reads: what they would have to be declared with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import combinations
+
+from viewkeeper.analysis.block import Block
+from viewkeeper.analysis.change import MANY, Change
+from viewkeeper.analysis.schema import Limit, Schema, Stored
+from viewkeeper.analysis.sqltext import quoted
+from viewkeeper.plan.expr import Call, Expr, Input, children
+from viewkeeper.plan.relation import scans
+from viewkeeper.sql.statements import Query
+
+
+def cardinalities(query: Query, schema: Schema) -> Iterator[Change]:
+    """A limit on the last key columns of a table that is read."""
+    for table in _read(query, schema):
+        for given in range(len(table.key) - 1, 0, -1):
+            for kept in combinations(table.key, given):
+                counted = frozenset(table.key) - set(kept)
+                if not any(limit.counted == counted for limit in table.limits):
+                    yield limiting(table, counted)
+
+
+def limiting(table: Stored, counted: frozenset[int]) -> Change:
+    """A CARDINALITY of some key columns."""
+    limit = Limit(given=frozenset(table.key) - counted, counted=counted, limit=MANY)
+    names = ", ".join(quoted(table.columns[n].name) for n in table.key if n in counted)
+    return Change(
+        text=f"Declare table {quoted(table.name)} WITH CARDINALITY ({names}, n), n being the most that there may be.",
+        schema=lambda schema: schema.limited(table.id, limit),
+    )
+
+
+def words(block: Block) -> Iterator[Change]:
+    """A limit on the words of a text that is searched by word."""
+    for table, column in sorted(_searched(block), key=lambda one: (one[0].id, one[1])):
+        if column not in table.words:
+            name = quoted(table.columns[column].name)
+
+            def limited(schema: Schema, number: int = table.id, column: int = column) -> Schema:
+                stored = schema[number]
+                return schema.with_objects(replace(stored, words={**stored.words, column: MANY}))
+
+            yield Change(
+                text=f"Declare table {quoted(table.name)} WITH CARDINALITY (TOKENS({name}), n), n being the most words "
+                "that there may be.",
+                schema=limited,
+            )
+
+
+def _searched(block: Block) -> list[tuple[Stored, int]]:
+    found: dict[tuple[int, int], tuple[Stored, int]] = {}
+
+    def visit(expr: Expr) -> None:
+        if isinstance(expr, Call) and expr.name in ("has_word", "has_word_like") and isinstance(expr.args[0], Input):
+            source = block.sources[block.source_at(expr.args[0].index)]
+            if source.stored is not None and source.stored.is_table:
+                column = expr.args[0].index - source.start
+                found[source.stored.id, column] = source.stored, column
+        for child in children(expr):
+            visit(child)
+
+    for conjunct in (*block.conjuncts, *(one for source in block.sources for one in source.on)):
+        visit(conjunct)
+    for source in block.sources:
+        for part in source.derived.parts if source.derived is not None else ():
+            found |= {(one.id, column): (one, column) for one, column in _searched(part)}
+    return list(found.values())
+
+
+def _read(query: Query, schema: Schema) -> Iterator[Stored]:
+    """The tables that are named, each once."""
+    for number in dict.fromkeys(scan.object for scan in scans(query.plan)):
+        if schema[number].is_table:
+            yield schema[number]
+
+
+def not_temporal(query: Query, schema: Schema) -> Iterator[Change]:
+    """A column by which rows may be stored: all new ones at one end."""
+    for table in _read(query, schema):
+        for number, column in enumerate(table.columns):
+            if column.temporal:
+
+                def plain(schema: Schema, table: int = table.id, number: int = number) -> Schema:
+                    stored = schema[table]
+                    columns = list(stored.columns)
+                    columns[number] = replace(columns[number], temporal=False)
+                    return schema.with_objects(replace(stored, columns=tuple(columns)))
+
+                name = f"{quoted(column.name)} of table {quoted(table.name)}"
+                yield Change(
+                    text=f"Declare {name} without TEMPORAL, if one end of an index can take all new rows.",
+                    schema=plain,
+                )
