@@ -81,7 +81,7 @@ def test_a_condition_that_the_read_does_not_apply_may_drop_rows(db: vk.Database,
 @pytest.mark.parametrize(
     "sql",
     [
-        "SELECT A.k FROM A WHERE EXISTS (SELECT 1 FROM B WHERE B.k = :p AND B.y = A.y) ORDER BY A.k LIMIT 5",
+        "SELECT k FROM A WHERE EXISTS (SELECT 1 FROM B WHERE B.k = :p AND B.y = A.y AND z < x) ORDER BY k LIMIT 5",
         "SELECT A.k FROM A WHERE NOT EXISTS (SELECT 1 FROM B WHERE B.k = :p AND B.y = A.y) ORDER BY A.k DESC LIMIT 3",
         "SELECT A.k FROM A LEFT JOIN B ON B.k = :p AND B.y = A.y WHERE B.z = 8 ORDER BY A.k LIMIT 5",
         "SELECT A.k, B.z FROM A LEFT JOIN B ON B.k = :p AND B.y = A.y ORDER BY B.z DESC, A.k LIMIT 5",
@@ -93,6 +93,14 @@ def test_what_was_read_before_may_still_drop_or_reorder_rows(db: vk.Database, sq
     assert db.explain(sql).level == "unbounded"
     with pytest.raises(vk.Unbounded):
         db.query(sql, p=1)
+
+
+def test_rows_that_are_looked_up_by_what_exists_asks_for_are_not_dropped(db: vk.Database) -> None:
+    sql = "SELECT A.k FROM A WHERE EXISTS (SELECT 1 FROM B WHERE B.k = :p AND B.y = A.y) ORDER BY A.k LIMIT 5"
+    prepared = db.prepare(sql, create=True, maintain="SYNC")
+    assert prepared.verdict.level == "SI-1"
+    for p in range(4):
+        assert prepared(p=p).all() == db.query(sql, p=p, allow_scan=True).all()
 
 
 def test_a_partner_that_is_read_before_and_not_compared_with_the_limited_source_does_no_harm(db: vk.Database) -> None:

@@ -16,14 +16,14 @@ from dataclasses import dataclass, field, replace
 from viewkeeper.analysis.answer import answer, tables_of
 from viewkeeper.analysis.block import Block, NotAnalysed
 from viewkeeper.analysis.computed import with_computed
-from viewkeeper.analysis.construct import Constructed, Refused, construct
+from viewkeeper.analysis.construct import INEXACT, Constructed, Refused, construct
 from viewkeeper.analysis.eager import grouped_first, pre_aggregated
 from viewkeeper.analysis.flatten import block_of
 from viewkeeper.analysis.groupsources import over_groups
 from viewkeeper.analysis.hotspots import around, staged
 from viewkeeper.analysis.levels import level_of, view_level
 from viewkeeper.analysis.maintenance import totals
-from viewkeeper.analysis.overviews import plans_over, ranked
+from viewkeeper.analysis.overviews import is_ranked_inexactly, plans_over, ranked
 from viewkeeper.analysis.planning import NotPlanned, Planned, plan_block
 from viewkeeper.analysis.reasons import NO_HELP, reason_of
 from viewkeeper.analysis.schema import Schema, Stored
@@ -193,7 +193,10 @@ class _Attempts:
             single = plan_block(self.block, schema, allowed=lambda _: True)
             plans += [single] if isinstance(single, Planned) else []
         if not plans:
-            self.refusals.append(Refused(NO_HELP))
+            is_inexact = is_ranked_inexactly(self.block, made.stored, schema)
+            self.refusals.append(
+                Refused(f"its groups are wanted in the order of a sum of DOUBLE, {INEXACT}" if is_inexact else NO_HELP)
+            )
             return None
         return answer(self.query, min(plans, key=lambda one: one.reads.cost[1:]), self.schema, made, self.below)
 

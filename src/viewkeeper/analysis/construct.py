@@ -22,6 +22,10 @@ from viewkeeper.analysis.viewtext import ViewText, type_of
 from viewkeeper.plan.expr import Expr, Input, Literal, Parameter, inputs, rewrite
 from viewkeeper.plan.filling import parameters_in
 
+INEXACT = (
+    "and the last digits of that depend on the order of additions. Sum an exact type: SUM(CAST(… AS DECIMAL(38,6)))"
+)
+
 
 class Refused(Exception):
     """No view can be made of a query; the text says why, and which columns it is about."""
@@ -103,6 +107,8 @@ def construct(
         return construct_groups(found, name, number)
     _check_adjacent(found)
     columns, width = _columns(found, widen)
+    if any(found.text.is_approximate(expr) for expr, _ in columns[:width]):
+        raise Refused(f"its rows would be stored by a sum of DOUBLE, {INEXACT}")
     made = _made(found, name, number, columns, width)
     if made.stored.is_temporal and not windows:
         first = made.stored.columns[0].name

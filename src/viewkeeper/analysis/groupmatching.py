@@ -9,7 +9,7 @@ from viewkeeper.analysis.conditions import Conditions, core
 from viewkeeper.analysis.rewriting import Rewriting, lacking, place_of, rebuilt
 from viewkeeper.model.types import BIGINT, Type
 from viewkeeper.plan.aggregate import AggregateCall, AggregateKind, result_type
-from viewkeeper.plan.expr import Call, Cast, Expr, Input, Literal, rewrite
+from viewkeeper.plan.expr import Call, Cast, Expr, Input, Literal, inputs, rewrite
 
 
 class GroupRewriting(Rewriting):
@@ -56,7 +56,9 @@ class GroupRewriting(Rewriting):
         ]
         grouped_by = {one.index for expr in wanted for one in [core(expr)] if isinstance(one, Input)}
         is_single = set(free) <= grouped_by
-        calls, arguments, finish = [], [], []
+        calls: list[AggregateCall] = []
+        arguments: list[Expr | None] = []
+        finish: list[AggregateCall] = []
         for call, argument in zip(block.calls, block.arguments, strict=True):
             place = self._call_column(call, argument, inner)
             if place is None:
@@ -68,8 +70,19 @@ class GroupRewriting(Rewriting):
             arguments.append(Input(place, self.view.columns[place].type))
             finish.append(call)
         width = len(wanted)
+        ready: dict[Expr, Input] = {}
+        for expr in block.outputs if is_single else ():
+            place = self._ready_column(expr, inner)
+            made = None if place is None else result_type(AggregateKind.MAX, expr.type)
+            if place is not None and made is not None:
+                ready[expr] = Input(width + len(calls), made)
+                calls.append(AggregateCall(AggregateKind.MAX, 0, made))
+                arguments.append(Input(place, made))
 
         def finished(expr: Expr) -> Expr:
+            if expr in ready:
+                return ready[expr]
+
             def one(column: Input) -> Expr:
                 if column.index < width:
                     return column
@@ -97,18 +110,36 @@ class GroupRewriting(Rewriting):
 
     def _call_column(self, call: AggregateCall, argument: Expr | None, inner: Block) -> int | None:
         """The column of the view that has an aggregate."""
-        assert inner.group is not None
-        width = len(inner.group)
+        number = self._call_number(call, argument, inner)
+        if number is None:
+            return None
+        at = len(inner.group or ()) + number
+        return next((n for n, expr in enumerate(inner.outputs) if isinstance(expr, Input) and expr.index == at), None)
+
+    def _call_number(self, call: AggregateCall, argument: Expr | None, inner: Block) -> int | None:
+        """Which of the view's aggregates one is."""
         for number, (kept, over) in enumerate(zip(inner.calls, inner.arguments, strict=True)):
             same = (over is None) == (argument is None) and (
                 over is None or argument is None or core(self.outside(over)) == core(argument)
             )
-            alike = kept.kind is call.kind and kept.type == call.type and kept.fraction == call.fraction
-            if same and alike:
-                for place, expr in enumerate(inner.outputs):
-                    if isinstance(expr, Input) and expr.index == width + number:
-                        return place
+            if same and kept.kind is call.kind and kept.type == call.type and kept.fraction == call.fraction:
+                return number
         return None
+
+    def _ready_column(self, expr: Expr, inner: Block) -> int | None:
+        """The column of the view that has what the query computes from aggregates."""
+        width = len(self.block.group or ())
+        places = list(inputs(expr))
+        if isinstance(expr, Input) or not places or min(places) < width:
+            return None
+        numbers: dict[int, int] = {}
+        for place in places:
+            number = self._call_number(self.block.calls[place - width], self.block.arguments[place - width], inner)
+            if number is None:
+                return None
+            numbers[place] = number + len(inner.group or ())
+        wanted = rewrite(expr, lambda one: Input(numbers[one.index], one.type))
+        return next((place for place, shown in enumerate(inner.outputs) if shown == wanted), None)
 
 
 COUNTS = frozenset({AggregateKind.COUNT_ROWS, AggregateKind.COUNT, AggregateKind.COUNT_DISTINCT})

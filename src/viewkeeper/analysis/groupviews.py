@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from viewkeeper.analysis.block import Block
 from viewkeeper.analysis.conditions import core
 from viewkeeper.analysis.construct import Compared, Constructed, Refused, has_parameter
 from viewkeeper.analysis.schema import Stored
-from viewkeeper.analysis.sqltext import aggregate, quoted
+from viewkeeper.analysis.sqltext import aggregate, quoted, sql
 from viewkeeper.analysis.viewtext import free_name
 from viewkeeper.model.schema import Column
-from viewkeeper.plan.aggregate import WHOLE, AggregateCall
-from viewkeeper.plan.expr import Expr, Input, inputs
+from viewkeeper.plan.aggregate import WHOLE, AggregateCall, is_approximate
+from viewkeeper.plan.expr import Expr, Input, inputs, rewrite
 
 Aggregated = tuple[AggregateCall, Expr | None]
 """A call, and what it is over."""
@@ -32,6 +32,8 @@ def construct_groups(found: Compared, name: str, number: int) -> Constructed:
     group_names = text.names(groups)
     call_names = _call_names(block, calls, group_names)
     width = len(groups)
+    ranks = {} if text.windows else _ranks(block, calls, width)
+    rank_names = _rank_names(block, ranks, [*group_names, *call_names])
     view = found.view(
         group=tuple(groups),
         calls=tuple(call for call, _ in calls),
@@ -39,15 +41,18 @@ def construct_groups(found: Compared, name: str, number: int) -> Constructed:
         outputs=(
             *(Input(place, expr.type) for place, expr in enumerate(groups)),
             *(Input(width + place, call.type) for place, (call, _) in enumerate(calls)),
+            *ranks,
         ),
-        names=(*group_names, *call_names),
+        names=(*group_names, *call_names, *rank_names),
     )
     items = text.shown(groups, group_names)
+    written_calls = [aggregate(call, None if argument is None else text.expr(argument)) for call, argument in calls]
+    items += [f"{one} AS {quoted(own)}" for one, own in zip(written_calls, call_names, strict=True)]
     items += [
-        f"{aggregate(call, None if argument is None else text.expr(argument))} AS {quoted(own)}"
-        for (call, argument), own in zip(calls, call_names, strict=True)
+        f"{sql(one, lambda column: written_calls[column.index - width])} AS {quoted(own)}"
+        for one, own in zip(ranks, rank_names, strict=True)
     ]
-    names = [*group_names, *call_names]
+    names = [*group_names, *call_names, *rank_names]
     key, down = _key(found, groups, calls)
     where = [text.expr(one) for one in found.predicates]
     tail = f" GROUP BY {', '.join(map(text.expr, groups))}" if groups else ""
@@ -59,11 +64,13 @@ def construct_groups(found: Compared, name: str, number: int) -> Constructed:
         columns=(
             *text.columns(groups, group_names),
             *(Column(name=own, type=call.type) for (call, _), own in zip(calls, call_names, strict=True)),
+            *(Column(name=own, type=one.type) for one, own in zip(ranks, rank_names, strict=True)),
         ),
         visible=len(names),
         key=tuple(key),
         descending=tuple(down),
         unique=frozenset(range(width)),
+        approximate=_approximate(calls, list(ranks), width),
         mode="PERIODIC" if text.windows else "DEFERRED",
         plan=view.relation,
         ddl=text.ddl(name, written, items, where, tail),
@@ -117,6 +124,39 @@ def _key(found: Compared, groups: Sequence[Expr], calls: Sequence[Aggregated]) -
             down.append(sort.descending)
     rest = [place for place in range(width) if place not in key]
     return [*key, *rest], [*down, *(False for _ in rest)]
+
+
+def _ranks(block: Block, calls: Sequence[Aggregated], width: int) -> dict[Expr, int]:
+    """What groups are sorted by that is computed from aggregates, over those of the view; where the query shows it."""
+    own = len(block.group or ())
+    pairs = list(zip(block.calls, block.arguments, strict=True))
+    found: dict[Expr, int] = {}
+    for sort in block.order if block.rows_wanted is not None else ():
+        expr = block.outputs[sort.column]
+        places = list(inputs(expr))
+        if not isinstance(expr, Input) and places and min(places) >= own and not has_parameter(expr):
+            over = rewrite(expr, lambda one: Input(width + calls.index(pairs[one.index - own]), one.type))
+            found.setdefault(over, sort.column)
+    return found
+
+
+def _approximate(calls: Sequence[Aggregated], ranks: Sequence[Expr], width: int) -> frozenset[int]:
+    """The columns that come from sums of DOUBLE."""
+    sums = {
+        width + place
+        for place, (call, argument) in enumerate(calls)
+        if is_approximate(call.kind, None if argument is None else argument.type)
+    }
+    behind = width + len(calls)
+    return frozenset(sums | {behind + place for place, one in enumerate(ranks) if not sums.isdisjoint(inputs(one))})
+
+
+def _rank_names(block: Block, ranks: Mapping[Expr, int], taken: Sequence[str]) -> list[str]:
+    found: list[str] = []
+    for place in ranks.values():
+        name = block.names[place] if place < len(block.names) and block.names[place].isidentifier() else "rank"
+        found.append(free_name(name, [*taken, *found]))
+    return found
 
 
 def _call_names(block: Block, calls: Sequence[Aggregated], taken: Sequence[str]) -> list[str]:

@@ -32,17 +32,34 @@ def ranked(block: Block, view: Stored, schema: Schema) -> Iterator[Planned]:
         flat = ungrouped(again, schema)
         if flat is None or not flat.order or flat.rows_wanted is None:
             continue
-        fixed = fixed_columns(flat)
-        order: dict[int, KeyColumn] = {}
-        for sort in flat.order:
-            column = flat.outputs[sort.column]
-            if isinstance(column, Input) and column.index not in fixed:
-                # What the order names again changes nothing.
-                order.setdefault(column.index, KeyColumn(column.index, sort.descending))
-        index = index_of(view, [*map(KeyColumn, fixed), *order.values()], schema, schema.next_id())
+        fixed, order = fixed_columns(flat), _order(flat)
+        if not view.approximate.isdisjoint(order):
+            continue
+        key = [*map(KeyColumn, fixed), *order.values()]
+        # Entries are not looked up in the view: they have all that is shown of it.
+        shown = sorted(flat.used() - {*fixed, *order, *view.key})
+        index = index_of(view, key, schema, schema.next_id(), shown)
         found = plan_block(flat, schema.with_objects(index), allowed=lambda one: one.id == index.id)  # noqa: B023
         if isinstance(found, Planned):
             yield found
+
+
+def is_ranked_inexactly(block: Block, view: Stored, schema: Schema) -> bool:
+    """Whether groups are wanted in the order of a sum of DOUBLE, which no index has."""
+    flats = (ungrouped(again, schema) for again in rewritten(block, view, schema))
+    return any(flat is not None and not view.approximate.isdisjoint(_order(flat)) for flat in flats)
+
+
+def _order(flat: Block) -> dict[int, KeyColumn]:
+    """The columns of the first source that rows are sorted by and that do not equal a constant."""
+    fixed = fixed_columns(flat)
+    found: dict[int, KeyColumn] = {}
+    for sort in flat.order:
+        column = flat.outputs[sort.column]
+        if isinstance(column, Input) and column.index not in fixed:
+            # What the order names again changes nothing.
+            found.setdefault(column.index, KeyColumn(column.index, sort.descending))
+    return found
 
 
 def ungrouped(block: Block, schema: Schema) -> Block | None:

@@ -25,6 +25,7 @@ class Stored:
     `columns` are all that is stored, those that users do not see behind the `visible` ones; `key` are the columns by
     which rows are stored, in that order, each with whether it descends. `unique` are columns of which no two rows have
     the same values; None if rows may repeat. `words` says of columns how many words a text in them has at most.
+    `approximate` are the columns that come from sums of DOUBLE: no index is made by one.
 
     `plan` is the definition of a view; the fields that it begins with are the stored columns, as far as there are some.
     `ddl` is the statement that makes it, if it does not exist yet. One that `is_pending` cannot be read by queries, but
@@ -41,6 +42,7 @@ class Stored:
     unique: frozenset[int] | None
     limits: tuple[Limit, ...] = ()
     words: Mapping[int, int] = field(default_factory=dict)
+    approximate: frozenset[int] = frozenset()
     mode: str = ""
     copies: int = 1
     plan: Relation | None = None

@@ -76,6 +76,14 @@ class ViewText:
         """Whether an expression is of a column whose values grow with time."""
         return any(self.column(Input(place, expr.type)).temporal for place in inputs(expr))
 
+    def is_approximate(self, expr: Expr) -> bool:
+        """Whether an expression comes from sums of DOUBLE."""
+        for place in inputs(expr):
+            source = self.block.sources[self.source_of(place)]
+            if source.stored is not None and place - source.start in source.stored.approximate:
+                return True
+        return False
+
     def shown(self, exprs: Sequence[Expr], names: Sequence[str]) -> list[str]:
         """Items of SELECT."""
         found = []

@@ -56,6 +56,7 @@ def _stored(catalog: Catalog, statement: CreateView, program: Program, layout: L
         key=layout.key,
         descending=layout.descending,
         unique=None if program.storage is Storage.WEIGHTED else frozenset(unique),
+        approximate=statement.approximate,
         mode=str(statement.maintain.mode),
         plan=extended if len(extended.fields) == width else plan,
     )
