@@ -87,6 +87,19 @@ def test_the_first_groups_are_read_from_an_index_of_the_view(db: vk.Database, sq
         assert rows.meta.operations == 1
 
 
+def test_what_is_computed_from_counts_of_nothing_is_not_null(db: vk.Database) -> None:
+    db.execute(
+        "CREATE MATERIALIZED VIEW twice MAINTAIN SYNC AS SELECT sku, COUNT(*) AS n, COUNT(*) * 2 AS m"
+        " FROM sales GROUP BY sku"
+    )
+    db.put("sales", {"id": 1, "sku": 1})
+    sql = "SELECT COUNT(*) * 2 AS m FROM sales WHERE sku = :sku ORDER BY m LIMIT 1"
+    assert "twice" in db.explain(sql).uses
+    assert [list(db.query(sql, sku=sku)) for sku in (1, 2)] == [[{"m": 2}], [{"m": 0}]]
+    grouped = "SELECT sku, COUNT(*) * 2 AS m FROM sales WHERE sku = :sku GROUP BY sku"
+    assert [list(db.query(grouped, sku=sku)) for sku in (1, 2)] == [[{"sku": 1, "m": 2}], []]
+
+
 @pytest.mark.parametrize("ranked", ["SUM(weight) AS w", "AVG(weight) AS w", "SUM(weight) * 2 AS w"])
 def test_sums_of_double_are_no_order_of_an_index(db: vk.Database, ranked: str) -> None:
     found = db.explain(f"SELECT sku, {ranked} FROM sales GROUP BY sku ORDER BY w DESC LIMIT 3")

@@ -71,7 +71,8 @@ class GroupRewriting(Rewriting):
             finish.append(call)
         width = len(wanted)
         ready: dict[Expr, Input] = {}
-        for expr in block.outputs if is_single else ():
+        # Without GROUP BY there is a row even if the view has none: it is computed from counts of nothing.
+        for expr in block.outputs if is_single and wanted else ():
             place = self._ready_column(expr, inner)
             made = None if place is None else result_type(AggregateKind.MAX, expr.type)
             if place is not None and made is not None:
