@@ -11,8 +11,10 @@ import pytest
 
 import viewkeeper as vk
 from tests.read.moving import move, put_orders, store_of, values
-from viewkeeper.read import folding, freeride, pending, readnotes, serving
+from viewkeeper.read import exactly, folding, freeride, pending, readnotes, serving
 from viewkeeper.read.background import background
+from viewkeeper.store.interface import Store
+from viewkeeper.views.bound import BoundViews, bound_views
 
 SUMS = "CREATE MATERIALIZED VIEW Sums AS SELECT shop, SUM(cost) AS total, COUNT(*) AS n FROM Orders GROUP BY shop"
 BIG = "CREATE MATERIALIZED VIEW Big KEY (shop, cost DESC) AS SELECT id, shop, cost FROM Orders WHERE cost >= 10"
@@ -193,6 +195,22 @@ def test_a_reader_does_not_wait_for_the_lock_of_an_apply(shops: vk.Database) -> 
         holder.join()
     background(shops._shared).drain()
     assert shops.get("Sums", "a") == {"shop": "a", "total": 12, "n": 2}
+
+
+def test_a_view_that_is_replaced_just_before_a_fold_was_dropped(
+    shops: vk.Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put_orders(shops, (4, "a", 7))
+
+    def replaced_before(store: Store) -> BoundViews:
+        monkeypatch.undo()
+        shops.execute(SUMS.replace("CREATE", "CREATE OR REPLACE"))
+        return bound_views(store)
+
+    with shops.snapshot() as snapshot:
+        monkeypatch.setattr(exactly, "bound_views", replaced_before)
+        with pytest.raises(vk.TableDropped, match='view "Sums" was dropped, replaced or moved while it was read'):
+            snapshot.get("Sums", "a", consistency="latest")
 
 
 def test_a_read_only_handle_folds_and_commits_nothing(shops: vk.Database, tmp_path: Path) -> None:

@@ -24,9 +24,10 @@ from viewkeeper.read.moments import Moments
 from viewkeeper.read.planned import Planned
 from viewkeeper.read.rows import ReadMeta
 from viewkeeper.read.uncommitted import view_with_own_writes
-from viewkeeper.store.interface import ALL
+from viewkeeper.store.interface import ALL, Store
+from viewkeeper.views import bound
 from viewkeeper.views.batch import Timing, batch_by_rows
-from viewkeeper.views.bound import bound_views
+from viewkeeper.views.bound import BoundViews, bound_views
 
 
 @pytest.fixture
@@ -178,6 +179,24 @@ def test_a_periodic_view_is_read_with_the_rows_that_it_was_computed_from(db: vk.
     db.put("Users", {"id": 1, "town": "Oslo", "age": 2})
     assert cells(run(db, made, "any")) == [(1, "Rome", 1)]
     with pytest.raises(ViewBehind, match="computed anew as a whole"):
+        run(db, made, "latest")
+
+
+def test_a_periodic_view_that_is_replaced_just_before_a_query_was_dropped(
+    db: vk.Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    eldest = "VIEW Eldest MAINTAIN PERIODIC 1 HOUR AS SELECT id FROM Users ORDER BY age DESC LIMIT 1"
+    db.execute(f"CREATE {eldest}")
+    made = plan(scan(db, "Users"), access(db, "Eldest", None), access(db, "Users", 0, found(0, 0)))
+    db.put("Users", {"id": 1, "town": "Rome", "age": 1})
+
+    def replaced_before(store: Store) -> BoundViews:
+        monkeypatch.undo()
+        db.execute(f"CREATE OR REPLACE {eldest}")
+        return bound_views(store)
+
+    monkeypatch.setattr(bound, "bound_views", replaced_before)
+    with pytest.raises(vk.TableDropped, match='view "Eldest" was dropped, replaced or moved while it was read'):
         run(db, made, "latest")
 
 

@@ -19,7 +19,7 @@ from viewkeeper.read.pending import TooMany
 from viewkeeper.read.readnotes import note_fold
 from viewkeeper.read.region import Region
 from viewkeeper.read.rows import ReadMeta
-from viewkeeper.read.waiting import Pause, whole
+from viewkeeper.read.waiting import Pause, dropped, whole
 from viewkeeper.store.interface import Catalog, Store
 from viewkeeper.views.bound import bound_views
 from viewkeeper.views.deltas import Pair
@@ -39,7 +39,7 @@ def view_exactly(
     """A view to read these regions of, at a transaction boundary, with what only the reader has written behind it.
 
     ViewBehind if the view is so far from there that a read cannot fold it, NotRetained if the log has lost what lies
-    between.
+    between, TableDropped if the view goes meanwhile.
     """
     store = handle.store
     began = time.perf_counter()
@@ -68,6 +68,8 @@ def _delta(
         try:
             return folding, folding.delta(view.id, regions)
         except Outrun:
+            if view.id not in store.catalog().views:
+                raise dropped(view) from None
             if tries == TRIES:
                 raise
         except TooMany:

@@ -14,7 +14,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from viewkeeper.errors import ViewBehind
+from viewkeeper.errors import Outrun, ViewBehind
 from viewkeeper.model.view import View
 from viewkeeper.read.beside import beside_at
 from viewkeeper.read.bykey import Reader
@@ -177,7 +177,7 @@ class Moments:
         store = self._store
         try:
             return Folding(store, bound_views(store), store.offset(store.head())).delta(view.id).quiet
-        except TooMany:
+        except (Outrun, TooMany):
             return False
 
     def _bring_up(self, view: View, wanted: int, asked: Asked) -> float:
