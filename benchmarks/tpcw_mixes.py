@@ -1,7 +1,7 @@
 """How long do the pages of a bookstore take under the three mixes of TPC-W, and how many are shown in a second?
 
 A store of 12,000 items and 100,000 customers, two visitors at a time, each mix in turn: with indexes and views that are
-SYNC, and with DEFERRED ones, which a pipeline on Spark brings up meanwhile, in the same process and on the same cores.
+SYNC, and with DEFERRED ones, which a pipeline on Spark brings up meanwhile: another process, on the same two cores.
 """
 
 from __future__ import annotations
