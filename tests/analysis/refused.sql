@@ -20,6 +20,7 @@ SELECT PERCENTILE(likes, 0.5) AS m FROM Posts WHERE author = :a;
 SELECT m1.post FROM Marks m1 JOIN Marks m2 ON m1.post = m2.post WHERE m1.word = :a AND m2.word = :b ORDER BY m1.post LIMIT 5;
 SELECT name FROM Users WHERE TOKENS(bio) = :w LIMIT 10;
 SELECT name FROM Users WHERE bio LIKE '%x%' LIMIT 10;
+SELECT name FROM Users WHERE town = :t AND bio LIKE '%' || :w || '%' LIMIT 10;
 SELECT u.town, COUNT(*) AS n FROM Users u JOIN Posts p ON p.author = u.uid WHERE u.town = :t GROUP BY u.town;
 SELECT a.name, b.name AS other FROM Users a FULL JOIN Users b ON a.uid = b.age WHERE a.uid = :u;
 SELECT text FROM Posts ORDER BY at DESC LIMIT 20;

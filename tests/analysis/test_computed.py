@@ -39,6 +39,7 @@ def db(tmp_path: Path) -> Iterator[vk.Database]:
         ("name = LOWER(:a) LIMIT 5", {"a": "ANN"}, "SI-1", [1]),
         ("UPPER(name) = UPPER(:a) LIMIT 5", {"a": "aNN"}, "SI-1", [1]),
         ("name LIKE CONCAT(:a, '%') LIMIT 5", {"a": "b"}, "SI-1", [2]),
+        ("name LIKE :a || '\\%%' LIMIT 5", {"a": "b"}, "SI-1", []),
         ("score = CAST(:a AS DECIMAL(8,2)) / 2 LIMIT 5", {"a": 3}, "SI-1", [1, 3]),
         ("score = CAST(:a AS DECIMAL(8,2)) + 0.5 AND age = :b - 1 LIMIT 5", {"a": 1, "b": 31}, "SI-1", [1]),
         ("id = :a AND age = :a + 29", {"a": 1}, "SI-0", [1]),
@@ -61,6 +62,19 @@ def test_rows_are_found_by_what_is_computed(
     assert sorted(row["id"] for row in db.query(sql, allow_scan=True, **params)) == found
     with db.snapshot() as now:
         assert sorted(row["id"] for row in now.query(sql, **params)) == found
+
+
+@pytest.mark.parametrize(
+    "pattern", ["'%' || :a || '%'", "CONCAT('_', :a)", ":a || '_%'", ":a || '%' || :b", ":a || 'x'", "'\\' || :a"]
+)
+def test_a_pattern_that_cannot_say_how_a_text_begins_finds_no_rows(db: vk.Database, pattern: str) -> None:
+    found = db.explain(f"SELECT id FROM users WHERE name LIKE {pattern} LIMIT 5")
+    assert (found.level, found.needs) == ("unbounded", ())
+    [suggestion] = found.suggestions
+    assert suggestion.text == (
+        "Ask for whole words: write TOKENS(name) = :word. And declare table users WITH CARDINALITY (TOKENS(name), n), "
+        "n being the most words that there may be."
+    )
 
 
 def test_what_is_computed_from_parameters_is_in_no_view(db: vk.Database) -> None:

@@ -94,6 +94,9 @@ INSTEAD = {
         "SELECT COUNT(*) AS n FROM Item WHERE price - price % 10 = :class"
     ),
     "SELECT MEDIAN(price) AS m FROM Item": "SELECT AVG(price) AS a, MIN(price) AS b, MAX(price) AS c FROM Item",
+    "SELECT id FROM Item WHERE title LIKE '%' || :w || '%' LIMIT 9": (
+        "SELECT id FROM Item WHERE TOKENS(title) = :w LIMIT 9"
+    ),
     "SELECT id FROM Item WHERE subject = :s OR price = :p LIMIT 9": "SELECT id FROM Item WHERE price = :p LIMIT 9",
     "SELECT id FROM Item WHERE price + :p = 10 LIMIT 9": "SELECT id FROM Item WHERE price = 10 - :p LIMIT 9",
     "SELECT DISTINCT subject FROM Item": (

@@ -127,6 +127,19 @@ def equal_pair(conjunct: Expr) -> tuple[Expr, Expr] | None:
     return None
 
 
+def says_beginning(pattern: Parameter) -> bool:
+    """Whether a pattern may say how a text begins, and no more.
+
+    One that is given may, and so may `:word || '%'`; `'%' || :word || '%'` cannot.
+    """
+    if not isinstance(pattern.expr, Call) or pattern.expr.name != "concat":
+        return True
+    texts = [part.value if isinstance(part, Literal) else None for part in pattern.expr.args]
+    written = "".join("x" if text is None else str(text) for text in texts) + "%" * (texts[-1] is None)
+    parts = like_parts(written)
+    return parts is not None and len(parts) == 2 and parts[1] is Wild.ANY
+
+
 def _is_list(expr: Expr) -> bool:
     """Whether a parameter is a list of which the length is not known."""
     return isinstance(expr, Parameter) and expr.element == ANY_LENGTH
@@ -171,7 +184,7 @@ def _test(conjunct: Expr) -> Test | None:
             parts = like_parts(pattern)
             if parts is not None and len(parts) == 2 and parts[1] is Wild.ANY and isinstance(parts[0], str):
                 return Test("starts", core(subject), (literal,), conjunct)
-        case Call("like", (subject, Parameter() as pattern), _):
+        case Call("like", (subject, Parameter() as pattern), _) if says_beginning(pattern):
             return Test("starts", core(subject), (pattern,), conjunct)
         case Call(name, (text, Literal() | Parameter() as value), _) if name in _WORDS:
             return Test(_WORDS[name], Call(WORD, (core(text),), STRING), (value,), conjunct)

@@ -41,6 +41,7 @@ def changes(query: Query, schema: Schema) -> Iterator[Change]:
     yield from querychanges.left(query)
     yield from querychanges.sides(query)
     yield from tablechanges.words(block)
+    yield from tablechanges.by_word(block)
     yield from tablechanges.cardinalities(query, schema)
     yield from querychanges.orders(query, block)
     yield from rangechanges.equalities(block)

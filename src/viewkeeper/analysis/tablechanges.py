@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import combinations
 
 from viewkeeper.analysis.block import Block
-from viewkeeper.analysis.change import MANY, Change
+from viewkeeper.analysis.change import MANY, Change, Place, mapped
+from viewkeeper.analysis.conditions import Conditions
 from viewkeeper.analysis.schema import Limit, Schema, Stored
 from viewkeeper.analysis.sqltext import quoted
-from viewkeeper.plan.expr import Call, Expr, Input, children
+from viewkeeper.model.types import BOOLEAN, STRING
+from viewkeeper.plan.expr import Call, Expr, Input, Parameter, children
 from viewkeeper.plan.relation import scans
 from viewkeeper.sql.statements import Query
 
@@ -39,17 +42,53 @@ def words(block: Block) -> Iterator[Change]:
     """A limit on the words of a text that is searched by word."""
     for table, column in sorted(_searched(block), key=lambda one: (one[0].id, one[1])):
         if column not in table.words:
-            name = quoted(table.columns[column].name)
+            yield _words_limited(table, column)
 
-            def limited(schema: Schema, number: int = table.id, column: int = column) -> Schema:
-                stored = schema[number]
-                return schema.with_objects(replace(stored, words={**stored.words, column: MANY}))
 
-            yield Change(
-                text=f"Declare table {quoted(table.name)} WITH CARDINALITY (TOKENS({name}), n), n being the most words "
-                "that there may be.",
-                schema=limited,
-            )
+def _words_limited(table: Stored, column: int) -> Change:
+    """A limit on the words of one text."""
+
+    def limited(schema: Schema) -> Schema:
+        stored = schema[table.id]
+        return schema.with_objects(replace(stored, words={**stored.words, column: MANY}))
+
+    name = quoted(table.columns[column].name)
+    return Change(
+        text=f"Declare table {quoted(table.name)} WITH CARDINALITY (TOKENS({name}), n), n being the most words that "
+        "there may be.",
+        schema=limited,
+    )
+
+
+def by_word(block: Block) -> Iterator[Change]:
+    """Words of a text in place of a pattern that does not say how it begins."""
+    for conjunct in Conditions(block.conjuncts).other:
+        match conjunct:
+            case Call("like", (Input() as text, Parameter()), _):
+                source = block.sources[block.source_at(text.index)]
+                if source.stored is not None and source.stored.is_table:
+                    column = text.index - source.start
+                    name = quoted(source.stored.columns[column].name)
+                    asked = Change(
+                        text=f"Ask for whole words: write TOKENS({name}) = :word.",
+                        query=partial(_with_word, (source.leaf, column)),
+                    )
+                    limited = _words_limited(source.stored, column)
+                    yield asked if column in source.stored.words else asked.and_then(limited)
+
+
+def _with_word(place: Place, query: Query) -> Query:
+    word = Parameter(key="word", type=STRING)
+
+    def change(expr: Expr, columns: Sequence[Place | None]) -> Expr:
+        match expr:
+            case Call("and", args):
+                return replace(expr, args=tuple(change(arg, columns) for arg in args))
+            case Call("like", (Input(number) as text, _)) if columns[number] == place:
+                return Call("has_word", (text, word), BOOLEAN)
+        return expr
+
+    return replace(query, plan=mapped(query.plan, change))
 
 
 def _searched(block: Block) -> list[tuple[Stored, int]]:
