@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections import Counter
 from collections.abc import Generator, Iterator
 from typing import TYPE_CHECKING, Any
@@ -20,6 +21,10 @@ if TYPE_CHECKING:
 settings.register_profile("ci", max_examples=100, derandomize=False, deadline=None, print_blob=True)
 settings.register_profile("thorough", parent=settings.get_profile("ci"), max_examples=2_000)
 settings.load_profile("ci")
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # As in a job that a script started in the background: what tests start and interrupt would go on for ever.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 _TRIED = "random cases tried"
 

@@ -8,7 +8,7 @@ from typing import Any
 from tests.analysis.answers import Question
 from tests.analysis.from_clause import add_source, from_items
 from tests.analysis.querytext import LISTED, Asking
-from tests.analysis.where_clause import conditions, semi_joins
+from tests.analysis.where_clause import behind_a_row, conditions, semi_joins
 from tests.analysis.worlds import World, value
 
 
@@ -16,8 +16,9 @@ def ask(rng: Random, world: World) -> Question:
     if rng.random() < 0.08:
         return _union(rng, world)
     asking = Asking(rng, world)
-    if rng.random() < 0.1:
-        return _first_of_one(asking)
+    chosen = rng.random()
+    if chosen < 0.2:
+        return _first_of_one(asking) if chosen < 0.1 else _next_page(asking)
     from_items(asking)
     conditions(asking)
     if rng.random() < 0.25:
@@ -35,11 +36,24 @@ def _first_of_one(asking: Asking) -> Question:
     return _rows(asking)
 
 
-def _rows(asking: Asking) -> Question:
+def _next_page(asking: Asking) -> Question:
+    """The rows behind one, in an order."""
+    if asking.rng.random() < 0.7:
+        add_source(asking, asking.source())
+        if asking.rng.random() < 0.5:
+            alias, column = asking.column()
+            asking.both(f"{alias}.{column.name} = {asking.parameter(column.type)}")
+    else:
+        from_items(asking)
+        conditions(asking)
+    return _rows(asking, behind_a_row(asking))
+
+
+def _rows(asking: Asking, order: list[tuple[str, bool]] | None = None) -> Question:
     rng = asking.rng
     shown = [f"{alias}.{one.name}" for alias, one in (asking.column() for _ in range(rng.randint(1, 3)))]
-    order = []
-    for _ in range(rng.choice([0, 1, 1, 2])):
+    order = order or []
+    for _ in range(0 if order else rng.choice([0, 1, 1, 2])):
         alias, one = asking.column()
         order.append((f"{alias}.{one.name}", rng.random() < 0.4))
     if rng.random() < 0.3:

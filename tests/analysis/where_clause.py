@@ -134,6 +134,42 @@ def _words(asking: Asking, name: str, column: Column) -> None:
     asking.where.append((f"TOKENS({name}) LIKE {pattern}", f"HAS_WORD_LIKE({name}, {pattern})"))
 
 
+def behind_a_row(asking: Asking) -> list[tuple[str, bool]]:
+    """Two or three columns compared with a row; what an order by them would begin with, and whether each descends."""
+    rng = asking.rng
+    alias, source = rng.choice(asking.sources)
+    names = [rng.choice(source.columns).name, *(name for name in source.key if rng.random() < 0.8)][
+        : rng.choice([2, 3])
+    ]
+    columns = [next(one for one in source.columns if one.name == name) for name in dict.fromkeys(names)]
+    down = [rng.random() < 0.5] * len(columns)
+    if rng.random() < 0.3:
+        down = [rng.random() < 0.5 for _ in columns]
+    shown = [f"{alias}.{one.name}" for one in columns]
+    values = [asking.operand(one.type) for one in columns]
+    signs = ["<" if (one if rng.random() < 0.95 else not one) else ">" for one in down]
+    last = "=" * (rng.random() < 0.3)
+    if len(set(signs)) == 1 and rng.random() < 0.6:
+        asking.both(f"({', '.join(shown)}) {signs[0]}{last} ({', '.join(values)})")
+    else:
+        asking.both(_behind([*zip(shown, signs, values, strict=True)], last, nested=rng.random() < 0.5))
+    return [(name, one) for name, one in zip(shown, down, strict=True) if rng.random() < 0.95]
+
+
+def _behind(columns: list[tuple[str, str, str]], last: str, *, nested: bool) -> str:
+    """The same as one column after the other."""
+    if nested:
+        (name, sign, value), *others = columns
+        if not others:
+            return f"{name} {sign}{last} {value}"
+        return f"({name} {sign} {value} OR {name} = {value} AND {_behind(others, last, nested=True)})"
+    sides = []
+    for place, (name, sign, value) in enumerate(columns):
+        same = [f"{one} = {given}" for one, _, given in columns[:place]]
+        sides.append(" AND ".join([*same, f"{name} {sign}{last * (place == len(columns) - 1)} {value}"]))
+    return f"({' OR '.join(sides)})"
+
+
 def semi_joins(asking: Asking) -> None:
     """One or two, often of what is LEFT-joined."""
     for number in range(asking.rng.choice([1, 1, 2])):

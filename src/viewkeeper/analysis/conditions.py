@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from viewkeeper.analysis.block import WORD
+from viewkeeper.analysis.block import WORD, conjuncts_of
 from viewkeeper.model.types import STRING
 from viewkeeper.plan.casts import keeps_all
 from viewkeeper.plan.expr import Call, Cast, Expr, Literal, Parameter
@@ -31,6 +31,16 @@ class Test:
     conjunct: Expr
 
 
+@dataclass(frozen=True, slots=True)
+class RowTest:
+    """`(a, b) < (:x, :y)`, as `a < :x OR a = :x AND b < :y`: for each column <, <=, > or >=, not all need be alike."""
+
+    subjects: tuple[Expr, ...]
+    ops: tuple[str, ...]
+    operands: tuple[Constant, ...]
+    conjunct: Expr
+
+
 def core(expr: Expr) -> Expr:
     """What an expression is a conversion of that keeps all values."""
     while isinstance(expr, Cast) and keeps_all(expr.arg.type, expr.type):
@@ -48,6 +58,7 @@ class Conditions:
     def __init__(self, conjuncts: Iterable[Expr]) -> None:
         self.conjuncts = tuple(dict.fromkeys(conjuncts))
         self.tests: list[Test] = []
+        self.rows: list[RowTest] = []
         self.other: list[Expr] = []
         self.equalities: list[tuple[Expr, Expr, Expr]] = []
         self._classes: dict[Expr, set[Expr]] = {}
@@ -62,6 +73,9 @@ class Conditions:
             return
         test = _test(conjunct)
         if test is None:
+            row = _row_test(conjunct)
+            if row is not None:
+                self.rows.append(row)
             self.other.append(conjunct)
         else:
             self.tests.append(test)
@@ -189,3 +203,47 @@ def _test(conjunct: Expr) -> Test | None:
         case Call(name, (text, Literal() | Parameter() as value), _) if name in _WORDS:
             return Test(_WORDS[name], Call(WORD, (core(text),), STRING), (value,), conjunct)
     return None
+
+
+def _row_test(conjunct: Expr) -> RowTest | None:
+    found = list(_columns_of([[conjunct]]) or ())
+    if len(found) < 2:
+        return None
+    return RowTest(
+        tuple(test.subject for test in found),
+        tuple(test.op for test in found),
+        tuple(test.operands[0] for test in found),
+        conjunct,
+    )
+
+
+def _columns_of(sides: list[list[Expr]]) -> list[Test] | None:
+    """The comparison of each column, given the sides of OR, each as the conditions that AND joins."""
+    sides = [list(part) for side in sides for part in _alternatives(side)]
+    alone = [side for side in sides if len(side) == 1]
+    test = _test(alone[0][0]) if len(alone) == 1 else None
+    if test is None or test.op not in INEQUALITIES or not keeps_all(test.operands[0].type, test.subject.type):
+        return None
+    if len(sides) == 1:
+        return [test]
+    behind = []
+    for side in sides:
+        if side is not alone[0]:
+            rest = [one for one in side if equal_pair(one) not in _either_way(test)]
+            if not rest or len(rest) == len(side):
+                return None
+            behind.append(rest)
+    others = _columns_of(behind) if test.op in ("<", ">") else None
+    return None if others is None else [test, *others]
+
+
+def _alternatives(side: list[Expr]) -> Iterator[Iterable[Expr]]:
+    if len(side) == 1 and isinstance(side[0], Call) and side[0].name == "or":
+        for one in side[0].args:
+            yield from _alternatives([*conjuncts_of(one)])
+    else:
+        yield side
+
+
+def _either_way(test: Test) -> tuple[tuple[Expr, Expr], ...]:
+    return (test.subject, test.operands[0]), (test.operands[0], test.subject)

@@ -142,6 +142,10 @@ def compared(block: Block, windows: Mapping[int, str]) -> Compared:
         is_known = any(conditions.are_equal(test.subject, one) for one in (*a_ineq, *a_eq))
         if is_ranged and not is_known and any(map(has_parameter, test.operands)):
             a_ineq.append(test.subject)
+    for row in conditions.rows:
+        is_known = any(conditions.are_equal(row.subjects[0], one) for one in (*a_ineq, *a_eq))
+        if any(map(has_parameter, row.operands)) and not is_known:
+            a_ineq.append(row.subjects[0])
     # What grows with time comes last, so that new rows are spread.
     a_eq.sort(key=text.is_temporal)
     return Compared(block, inner, conditions, text, tuple(a_eq), tuple(a_ineq))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 
 from viewkeeper.analysis.block import WORD, Block, Source
-from viewkeeper.analysis.conditions import INEQUALITIES, Conditions, core, is_constant
+from viewkeeper.analysis.conditions import INEQUALITIES, Conditions, RowTest, core, is_constant
 from viewkeeper.analysis.schema import Schema, Stored
 from viewkeeper.analysis.sqltext import quoted
 from viewkeeper.model.schema import Column
@@ -101,8 +101,23 @@ def _keys(block: Block, source: Source, conditions: Conditions) -> Iterator[tupl
                 first = next((one for one in behind if one.column == column), KeyColumn(column))
                 if column not in used and (not behind or behind[0].column == column):
                     yield (*prefix, first, *rest)
+            for row in given.rows:
+                compared = _row(source, row, behind)
+                columns = {one.column for one in compared}
+                if used.isdisjoint(columns):
+                    yield (*prefix, *compared, *(one for one in behind if one.column not in columns))
             if behind:
                 yield tuple(prefix)
+
+
+def _row(source: Source, row: RowTest, order: Sequence[KeyColumn]) -> tuple[KeyColumn, ...]:
+    """The columns that a row is compared with, in the order wanted where there is one; none if they are not its own."""
+    places = [one.index - source.start for one in row.subjects if isinstance(one, Input) and source.has(one.index)]
+    if len(places) < len(row.subjects) or (order and order[0].column != places[0]):
+        return ()
+    down = order[0].descending if order else row.ops[0] in ("<", "<=")
+    turned = (row.ops[0] in ("<", "<=")) is not down
+    return tuple(KeyColumn(place, (op in ("<", "<=")) is not turned) for place, op in zip(places, row.ops, strict=True))
 
 
 def _fixed(source: Source, conditions: Conditions) -> tuple[list[int], list[int]]:

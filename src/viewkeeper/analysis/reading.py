@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from viewkeeper.analysis.block import WORD, Source, SourceKind
-from viewkeeper.analysis.conditions import Conditions, Test, core, equal_pair, is_constant
+from viewkeeper.analysis.conditions import Conditions, core, equal_pair, is_constant
 from viewkeeper.analysis.paths import Path, path_rows
+from viewkeeper.analysis.ranges import Stretch, stretch
 from viewkeeper.analysis.reads import Known, Reads
 from viewkeeper.analysis.scope import Scope
 from viewkeeper.plan.access import Access, AccessKind, Count, Found, Operand
@@ -88,23 +89,18 @@ class Reading:
     def reads(self) -> Reads | None:
         """What is known with this read; None if it has no bound."""
         under = path_rows(self.path, self.source, frozenset(self.fixed), self.scope.schema)
-        lower, upper, starts = self._range(is_bounded=under is not None)
+        between = stretch(self.path, len(self.equal), self.among, is_bounded=under is not None)
+        self.covered |= between.covered
         limit: Count | None = None
         reverse = False
-        limited = self._limit(starts)
+        limited = self._limit(between)
         if limited is not None and (under is None or limited[1] < under):
             limit, under, reverse = limited
         if under is None:
             return None
-        return self._made(under, limit, reverse, (lower, upper, starts))
+        return self._made(under, limit, reverse, between)
 
-    def _made(
-        self,
-        under: int,
-        limit: Count | None,
-        reverse: bool,
-        between: tuple[tuple[Operand, bool] | None, tuple[Operand, bool] | None, Operand | None],
-    ) -> Reads:
+    def _made(self, under: int, limit: Count | None, reverse: bool, between: Stretch) -> Reads:
         path, stored, source = self.path, self.path.stored, self.source
         copies = stored.copies
         is_direct = not path.misses
@@ -122,9 +118,10 @@ class Reading:
             leaf=source.leaf if is_direct else None,
             shows=self._shows() if is_direct and not self._is_own() else None,
             equal=tuple(self.equal),
-            lower=between[0],
-            upper=between[1],
-            starts=between[2],
+            lower=between.lower,
+            upper=between.upper,
+            starts=between.starts,
+            beyond=between.beyond,
             limit=limit,
             reverse=reverse,
             words=self._words_among(len(self.equal) + 1),
@@ -182,42 +179,6 @@ class Reading:
             rows=rows,
         )
 
-    def _next_column(self) -> Expr | None:
-        """What the key column behind those with values is."""
-        key = self.path.stored.key
-        return self.path.shown[key[len(self.equal)]] if len(self.equal) < len(key) else None
-
-    def _range(
-        self, *, is_bounded: bool
-    ) -> tuple[tuple[Operand, bool] | None, tuple[Operand, bool] | None, Operand | None]:
-        """The bounds of the next key column; what they see to is covered.
-
-        A pattern that is given later may not say how a text begins, and is then refused. So it is used only where the
-        read is not bounded without it.
-        """
-        expr = self._next_column()
-        if expr is None:
-            return None, None, None
-        lower: tuple[Operand, bool] | None = None
-        upper: tuple[Operand, bool] | None = None
-        tests = list(self.among.tests_of(expr))
-        starts: Test | None = next((test for test in tests if test.op in ("starts", "word starts")), None)
-        if starts is not None and is_bounded and starts.op == "starts" and isinstance(starts.operands[0], Parameter):
-            starts = None
-        if starts is not None:
-            self.covered.add(starts.conjunct)
-            return None, None, starts.operands[0]
-        for test in tests:
-            if core(test.subject) != core(expr) and not self.among.are_equal(test.subject, expr):
-                continue
-            if test.op in (">", ">=") and lower is None:
-                lower = test.operands[0], test.op == ">="
-                self.covered.add(test.conjunct)
-            elif test.op in ("<", "<=") and upper is None:
-                upper = test.operands[0], test.op == "<="
-                self.covered.add(test.conjunct)
-        return lower, upper, None
-
     # Whether the first rows are enough
 
     def _may_limit(self) -> bool:
@@ -230,7 +191,7 @@ class Reading:
             and not self.before.limited
         )
 
-    def _limit(self, starts: Operand | None) -> tuple[Count, int, bool] | None:
+    def _limit(self, between: Stretch) -> tuple[Count, int, bool] | None:
         """The limit, as given and at most, and the direction; None if the first rows are not enough."""
         block, wanted = self.block, self.block.rows_wanted
         if not self._may_limit() or wanted is None or not self._is_last() or not self._covers_all():
@@ -239,7 +200,7 @@ class Reading:
         if reverse is None:
             return None
         # Under one word there is one entry of a row; under several there may be one for each.
-        words = 1 if starts is None else self._words()
+        words = 1 if between.starts is None else self._words()
         if words is None or (words > 1 and block.order):
             return None
         exact = block.limit if block.offset == 0 and words == 1 and block.limit is not None else wanted * words

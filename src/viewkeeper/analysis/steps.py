@@ -13,7 +13,7 @@ from viewkeeper.analysis.block import Block, conjuncts_of
 from viewkeeper.analysis.reads import Reads
 from viewkeeper.analysis.schema import Schema
 from viewkeeper.analysis.sqltext import sql
-from viewkeeper.plan.access import Access, Found, Operand
+from viewkeeper.plan.access import Access, Beyond, Found, Operand
 from viewkeeper.plan.expr import Call, Expr, Input, Literal, Parameter
 from viewkeeper.plan.relation import Project, Scan, scans
 
@@ -133,6 +133,8 @@ def _access(block: Block, reads: Reads, access: Access, schema: Schema) -> str:
             parts.append(f"{behind} {signs[bound[1]]} {_operand(bound[0], reads, schema)}")
     if access.starts is not None:
         parts.append(f"{behind} LIKE {_operand(access.starts, reads, schema)}")
+    if access.beyond is not None:
+        parts.append(_beyond(access.beyond, names[len(access.equal) :], stored.descending[len(access.equal) :]))
     text = f"{access.kind} {access.name}"
     if parts:
         text += f" ({', '.join(parts)})"
@@ -142,6 +144,23 @@ def _access(block: Block, reads: Reads, access: Access, schema: Schema) -> str:
         text += " backwards" if access.reverse else ""
         text += " of each key" if access.kind == "sorted index join" else ""
     return f"{text}: {_count(access.operations, 'operation')}, {_count(access.rows, 'row')}"
+
+
+def _beyond(beyond: Beyond, names: Sequence[str], descending: Sequence[bool]) -> str:
+    """As a comparison of rows; column by column, if not all are compared alike."""
+    signs = ["<" if down is not beyond.before else ">" for _, down in zip(beyond.values, descending, strict=False)]
+    values = [one.written if isinstance(one, Parameter) else sql(one, lambda _: "") for one in beyond.values]
+    last = "=" * beyond.inclusive
+    if len(set(signs)) == 1:
+        return f"({', '.join(names[: len(values)])}) {signs[0]}{last} ({', '.join(values)})"
+    same = list(zip(names, signs, values, strict=False))
+    return " or ".join(
+        " and ".join(
+            (*(f"{name} = {value}" for name, _, value in same[:place]), f"{name} {sign}{last * at_end} {value}")
+        )
+        for place, (name, sign, value) in enumerate(same)
+        for at_end in [place == len(same) - 1]
+    )
 
 
 def _count(number: int, what: str) -> str:

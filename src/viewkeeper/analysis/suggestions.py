@@ -39,6 +39,7 @@ def changes(query: Query, schema: Schema) -> Iterator[Change]:
     yield from querychanges.lists(query)
     yield from querychanges.limits(query, block)
     yield from querychanges.left(query)
+    yield from tablechanges.not_null(block)
     yield from querychanges.sides(query)
     yield from tablechanges.words(block)
     yield from tablechanges.by_word(block)

@@ -12,6 +12,7 @@ from viewkeeper.analysis.change import MANY, Change, Place, mapped
 from viewkeeper.analysis.conditions import Conditions
 from viewkeeper.analysis.schema import Limit, Schema, Stored
 from viewkeeper.analysis.sqltext import quoted
+from viewkeeper.model.schema import Column
 from viewkeeper.model.types import BOOLEAN, STRING
 from viewkeeper.plan.expr import Call, Expr, Input, Parameter, children
 from viewkeeper.plan.relation import scans
@@ -91,6 +92,29 @@ def _with_word(place: Place, query: Query) -> Query:
     return replace(query, plan=mapped(query.plan, change))
 
 
+def not_null(block: Block) -> Iterator[Change]:
+    """Columns behind the first one that a row is compared with."""
+    for row in Conditions(block.conjuncts).rows:
+        for one in row.subjects[1:]:
+            source = block.sources[block.source_at(one.index)] if isinstance(one, Input) else None
+            if source is None or source.stored is None or not isinstance(one, Input) or not source.stored.is_table:
+                continue
+            column = one.index - source.start
+            table, found = source.stored, source.stored.columns[column]
+            if found.nullable:
+                change = partial(_changed_column, table.id, column, replace(found, nullable=False))
+                name = f"{quoted(found.name)} of table {quoted(table.name)}"
+                yield Change(
+                    text=f"Declare {name} NOT NULL, so that all rows have a place in its order.", schema=change
+                )
+
+
+def _changed_column(table: int, number: int, column: Column, schema: Schema) -> Schema:
+    columns = list(schema[table].columns)
+    columns[number] = column
+    return schema.with_objects(replace(schema[table], columns=tuple(columns)))
+
+
 def _searched(block: Block) -> list[tuple[Stored, int]]:
     found: dict[tuple[int, int], tuple[Stored, int]] = {}
 
@@ -123,15 +147,8 @@ def not_temporal(query: Query, schema: Schema) -> Iterator[Change]:
     for table in _read(query, schema):
         for number, column in enumerate(table.columns):
             if column.temporal:
-
-                def plain(schema: Schema, table: int = table.id, number: int = number) -> Schema:
-                    stored = schema[table]
-                    columns = list(stored.columns)
-                    columns[number] = replace(columns[number], temporal=False)
-                    return schema.with_objects(replace(stored, columns=tuple(columns)))
-
                 name = f"{quoted(column.name)} of table {quoted(table.name)}"
                 yield Change(
                     text=f"Declare {name} without TEMPORAL, if one end of an index can take all new rows.",
-                    schema=plain,
+                    schema=partial(_changed_column, table.id, number, replace(column, temporal=False)),
                 )

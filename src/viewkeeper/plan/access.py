@@ -37,6 +37,18 @@ Count = int | Parameter
 """How many rows; a parameter is at most what the bounds were computed with."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Beyond:
+    """What lies on one side of a row, in stored order, of the values of some key columns; with the row, if `inclusive`.
+
+    `before`: what is stored before it. Where a value is NULL, nothing that begins as the row does before it is meant.
+    """
+
+    values: tuple[Literal | Parameter, ...]
+    before: bool
+    inclusive: bool
+
+
 class AccessKind(StrEnum):
     LOOKUP = "lookup"
     INDEX_SCAN = "index scan"
@@ -50,8 +62,8 @@ class Access:
 
     `equal` has for each of the first key columns the values that it may have: one, or those of an IN list. The next key
     column lies between `lower` and `upper`, each with whether it is included, or begins with `starts`, a pattern of
-    LIKE that ends in %. The key columns at the places in `words` have words, in lower case. At most `limit` rows are
-    read under each key, in stored order, or against it in `reverse`.
+    LIKE that ends in %; it and those behind it lie `beyond` some values. The key columns at the places in `words` have
+    words, in lower case. At most `limit` rows are read under each key, in stored order, or against it in `reverse`.
 
     `leaf` is the number of the scan, from left to right, that gets the rows, by column ids of the object; None if
     they are only there to be looked up by: entries of an index. Where an index has all that is needed of a table,
@@ -70,6 +82,7 @@ class Access:
     lower: tuple[Operand, bool] | None = None
     upper: tuple[Operand, bool] | None = None
     starts: Operand | None = None
+    beyond: Beyond | None = None
     limit: Count | None = None
     reverse: bool = False
     words: frozenset[int] = frozenset()

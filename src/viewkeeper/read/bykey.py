@@ -75,22 +75,22 @@ def range_interval(codec: RowCodec, keys: KeyRange) -> Interval:
     if descends:
         first, last = last, first
     if first[0] is not None:
-        interval = interval.intersect(_from(encode((*prefix, first[0])), inclusive=first[1]))
+        interval = interval.intersect(on_from(encode((*prefix, first[0])), inclusive=first[1]))
     if last[0] is not None:
-        interval = interval.intersect(_upto(encode((*prefix, last[0])), inclusive=last[1]))
+        interval = interval.intersect(up_to(encode((*prefix, last[0])), inclusive=last[1]))
     if keys.not_null:
         null = encode((*prefix, None))
-        interval = interval.intersect(_upto(null, inclusive=False) if descends else _from(null, inclusive=False))
+        interval = interval.intersect(up_to(null, inclusive=False) if descends else on_from(null, inclusive=False))
     return interval
 
 
-def _from(code: bytes, *, inclusive: bool) -> Interval:
+def on_from(code: bytes, *, inclusive: bool) -> Interval:
     """The keys that begin with a code, or not if not inclusive, and all behind them."""
     start = code if inclusive else prefix_end(code)
     return EMPTY if start is None else Interval(start, None)
 
 
-def _upto(code: bytes, *, inclusive: bool) -> Interval:
+def up_to(code: bytes, *, inclusive: bool) -> Interval:
     return Interval(b"", prefix_end(code) if inclusive else code)
 
 

@@ -16,9 +16,9 @@ from viewkeeper.model.letters import lower
 from viewkeeper.model.picking import picker
 from viewkeeper.model.rowcodec import RowCodec
 from viewkeeper.model.types import Cell, Row, Type
-from viewkeeper.plan.access import Access, Found, Operand
+from viewkeeper.plan.access import Access, Beyond, Found, Operand
 from viewkeeper.plan.expr import Literal, Parameter
-from viewkeeper.read.bykey import range_interval
+from viewkeeper.read.bykey import on_from, range_interval, up_to
 from viewkeeper.read.operands import Convert, beginning, bound, converter
 from viewkeeper.read.region import Region
 from viewkeeper.sql.statements import KeyRange
@@ -54,12 +54,12 @@ class Keys:
 
     def regions(self, values: Values, kept: Kept) -> list[Region]:
         """The stretches of keys; none of them is there twice, nor empty."""
-        if not self._ends.operands:
+        if self._ends.is_open:
             return [Region(Interval.of_prefix(code), cells) for code, cells in self.prefixes(values, kept).items()]
         width, found = self._width, {}
         for pattern in self._patterns:
             for cells in pattern.cells(values, kept):
-                interval = self._ends.interval(cells[:width], cells[width:])
+                interval = self._ends.interval(cells[:width], cells[width:], values)
                 if interval is not None and not interval.is_empty:
                     found[interval.lower, interval.upper] = Region(interval, cells[:width])
         return list(found.values())
@@ -74,7 +74,7 @@ class _Constants:
     def cells(self, values: Values) -> Iterable[Cell]:
         found: dict[Cell, None] = {}
         for operand, convert in self.operands:
-            cell = operand.value if isinstance(operand, Literal) else values[operand.key, operand.element]
+            cell = given_for(operand, values)
             if convert is not None:
                 cell = convert(cell)
             if cell is not None:
@@ -165,8 +165,18 @@ class _Ends:
         for operand, inclusive, is_lower in given:
             type = codec.key.types[len(access.equal)]
             self._bounds.append((bound(operand.type, type, inclusive=inclusive, is_lower=is_lower), is_lower))
+        self._beyond = access.beyond
+        behind = codec.key.types[len(access.equal) :]
+        self._values = [
+            (one, converter(one.type, type))
+            for one, type in zip(() if access.beyond is None else access.beyond.values, behind, strict=False)
+        ]
 
-    def interval(self, prefix: Row, given: Row) -> Interval | None:
+    @property
+    def is_open(self) -> bool:
+        return not self.operands and self._beyond is None
+
+    def interval(self, prefix: Row, given: Row, values: Values) -> Interval | None:
         """The codes of the keys; None if no value lies within."""
         if self._starts:
             text = beginning(given[0])
@@ -179,4 +189,23 @@ class _Ends:
                 return None
             name = "lower" if is_lower else "upper"
             ends[name], ends[f"{name}_inclusive"] = end
-        return range_interval(self._codec, KeyRange(prefix=prefix, not_null=True, **ends))
+        interval = range_interval(self._codec, KeyRange(prefix=prefix, not_null=True, **ends))
+        return interval if self._beyond is None else self._on_side(interval, prefix, self._beyond, values)
+
+    def _on_side(self, interval: Interval, prefix: Row, beyond: Beyond, values: Values) -> Interval | None:
+        cells = list(prefix)
+        for operand, convert in self._values:
+            cell = given_for(operand, values)
+            if cell is None:
+                break
+            cells.append(cell if convert is None else convert(cell))
+        if len(cells) == len(prefix):
+            return None
+        inclusive = beyond.inclusive and len(cells) == len(prefix) + len(self._values)
+        code = self._codec.key.encode_key(tuple(cells))
+        side = up_to(code, inclusive=inclusive) if beyond.before else on_from(code, inclusive=inclusive)
+        return interval.intersect(side)
+
+
+def given_for(operand: Literal | Parameter, values: Values) -> Cell:
+    return operand.value if isinstance(operand, Literal) else values[operand.key, operand.element]

@@ -50,11 +50,14 @@ def cut_of(node: exp.Expr, context: Context) -> Cut:
 def _number(clause: exp.Expr, name: str, context: Context) -> int:
     node = bare(clause.expression) if isinstance(clause.expression, exp.Expr) else None
     if not (isinstance(node, exp.Literal) and not node.is_string and node.this.isdigit() and len(node.this) < 19):
+        hint = f"Write {name} 10."
+        if name == "OFFSET" and context.parameters is not None:
+            hint = "Ask for the rows behind the last one that was read: WHERE a > :a, or (a, b) > (:a, :b)."
         raise context.refuse(
             clause if node is None else node,
             f"{name} other than a whole number",
             detail="How many rows are taken here is part of the definition.",
-            hint=f"Write {name} 10.",
+            hint=hint,
         )
     return int(node.this)
 

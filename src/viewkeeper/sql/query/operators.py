@@ -19,6 +19,7 @@ from viewkeeper.sql.query_syntax import MAX, TYPE
 _ON_MOMENTS = {"+": "epoch+", "-": "epoch-", "%": "epoch%"}
 _OF_WORDS: dict[type[exp.Expr], str] = {exp.EQ: "has_word", exp.Like: "has_word_like"}
 """What TOKENS(text) on one side makes of an operator."""
+_ON_ROWS = frozenset({"=", "<>", "<", "<=", ">", ">="})
 _ON_DATES = {"+": "date_add", "-": "date_sub"}
 
 
@@ -78,11 +79,38 @@ def _two_sided(node: exp.Expr, binder: Binder) -> Expr:
     if text is not None:
         call = _fit(_OF_WORDS[type(node)], f"TOKENS(…) {shown}", node, binder, text, value)
         return _negated(call) if node.args.get("negate") else call
+    rows = bare(node.this), bare(node.expression)
+    if name in _ON_ROWS and all(isinstance(side, exp.Tuple) for side in rows):
+        return _of_rows(name, node, rows[0].expressions, rows[1].expressions, binder)
     operands = [binder.operand(node.this), binder.operand(node.expression)]
     if name in _ON_MOMENTS:
         name, operands = _on_time(name, operands, node, binder)
     call = fit(name, operands, shown if name == "like" else f"operator {shown}", node, binder.context)
     return _negated(call) if node.args.get("negate") else call
+
+
+def _of_rows(name: str, node: exp.Expr, left: list[exp.Expr], right: list[exp.Expr], binder: Binder) -> Expr:
+    """A comparison of rows: that of the first column in which they differ."""
+    if len(left) != len(right):
+        raise binder.context.bad(
+            node,
+            f"a row of {len(left)} is compared with one of {len(right)}",
+            hint="Write as many values on both sides.",
+        )
+    shown = OPERATORS[type(node)][1]
+
+    def compared(name: str, place: int) -> Expr:
+        sides = [binder.operand(left[place]), binder.operand(right[place])]
+        return fit(name, sides, f"operator {shown}", node, binder.context)
+
+    if name in ("=", "<>"):
+        every = tuple(compared(name, place) for place in range(len(left)))
+        return Call("and" if name == "=" else "or", every, BOOLEAN)
+    found = compared(name, len(left) - 1)
+    for place in reversed(range(len(left) - 1)):
+        same = Call("and", (compared("=", place), found), BOOLEAN)
+        found = Call("or", (compared(name[0], place), same), BOOLEAN)
+    return found
 
 
 def _words_of(node: exp.Expr) -> tuple[exp.Expr | None, exp.Expr]:

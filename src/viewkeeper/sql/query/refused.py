@@ -243,7 +243,9 @@ EXPRESSIONS: dict[type[exp.Expr], Refusal] = {
         name="ESCAPE", detail=r"In a pattern \ takes the special meaning from % and _.", hint=r"Write \% and \_."
     ),
     exp.Tuple: Refusal(
-        name="a tuple", detail="A value is of one column.", hint="Compare the columns one by one, joined by AND."
+        name="a tuple",
+        detail="A value is of one column; rows are compared with rows.",
+        hint="Write (a, b) < (1, 2) or another comparison, OR in place of IN.",
     ),
     exp.Any: Refusal(
         name="ANY", detail="It compares with every row of a query.", hint="Write IN (SELECT …) for =, else EXISTS."

@@ -1,0 +1,76 @@
+"""What the key columns behind those with values are compared with by inequality: one stretch of keys is read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from viewkeeper.analysis.conditions import Conditions, RowTest, Test, core
+from viewkeeper.analysis.paths import Path
+from viewkeeper.plan.access import Beyond, Operand
+from viewkeeper.plan.expr import Expr, Parameter
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stretch:
+    """The bounds of the next key column, as those of an Access; `covered` are the conditions that they see to."""
+
+    lower: tuple[Operand, bool] | None = None
+    upper: tuple[Operand, bool] | None = None
+    starts: Operand | None = None
+    beyond: Beyond | None = None
+    covered: frozenset[Expr] = frozenset()
+
+
+def stretch(path: Path, width: int, among: Conditions, *, is_bounded: bool) -> Stretch:
+    """What is said of the key columns behind the first ones.
+
+    A pattern that is given later may not say how a text begins, and is then refused. So it is used only where the
+    read is not bounded without it.
+    """
+    key = path.stored.key
+    expr = path.shown[key[width]] if width < len(key) else None
+    if expr is None:
+        return Stretch()
+    lower: tuple[Operand, bool] | None = None
+    upper: tuple[Operand, bool] | None = None
+    covered: set[Expr] = set()
+    tests = list(among.tests_of(expr))
+    starts: Test | None = next((test for test in tests if test.op in ("starts", "word starts")), None)
+    if starts is not None and is_bounded and starts.op == "starts" and isinstance(starts.operands[0], Parameter):
+        starts = None
+    if starts is not None:
+        return Stretch(starts=starts.operands[0], covered=frozenset({starts.conjunct}))
+    for test in tests:
+        if core(test.subject) != core(expr) and not among.are_equal(test.subject, expr):
+            continue
+        if test.op in (">", ">=") and lower is None:
+            lower = test.operands[0], test.op == ">="
+            covered.add(test.conjunct)
+        elif test.op in ("<", "<=") and upper is None:
+            upper = test.operands[0], test.op == "<="
+            covered.add(test.conjunct)
+    for row in among.rows:
+        beyond = _beyond(row, path, width, among)
+        if beyond is not None:
+            return Stretch(lower=lower, upper=upper, beyond=beyond, covered=frozenset({*covered, row.conjunct}))
+    return Stretch(lower=lower, upper=upper, covered=frozenset(covered))
+
+
+def _beyond(row: RowTest, path: Path, width: int, among: Conditions) -> Beyond | None:
+    """What a row is compared with, if all that compares so is side by side in stored order."""
+    stored = path.stored
+    places = stored.key[width : width + len(row.subjects)]
+    if len(places) < len(row.subjects):
+        return None
+    sides: set[bool] = set()
+    for number, (place, subject, op) in enumerate(zip(places, row.subjects, row.ops, strict=True)):
+        expr = path.shown[place]
+        if expr is None or core(expr) not in among.same(subject) or stored.columns[place].type != subject.type:
+            return None
+        # NULL is less than any value in stored order; that of the first column is left out by itself.
+        if op in ("<", "<=") and number and stored.columns[place].nullable:
+            return None
+        sides.add((op in ("<", "<=")) is not stored.descending[width + number])
+    if len(sides) > 1:
+        return None
+    return Beyond(values=row.operands, before=sides.pop(), inclusive=row.ops[-1] in ("<=", ">="))
