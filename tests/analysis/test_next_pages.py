@@ -179,6 +179,15 @@ def test_no_index_has_a_column_twice_for_an_order_that_turns_the_other_way(db: v
     assert found.needs == ("CREATE INDEX names_by_id_name ON names (id, name DESC)",)
 
 
+def test_an_index_of_a_view_is_as_unique_once_it_is_there(db: vk.Database) -> None:
+    """The view has more in its key than makes its rows unique, and so would the index."""
+    db.execute("CREATE TABLE x (id BIGINT PRIMARY KEY, a INT, s STRING)")
+    db.execute("CREATE VIEW twos KEY (a DESC, id, s) MAINTAIN SYNC AS SELECT a, id, s FROM x WHERE a = 2")
+    where = "id < :i OR id = :i AND a > :a"
+    query = db.prepare(f"SELECT id FROM twos WHERE {where} ORDER BY id, a LIMIT 5", create=True, maintain="SYNC")
+    assert db.explain(query.sql).needs == ()
+
+
 def test_a_view_is_stored_by_the_row_if_nothing_is_ordered(db: vk.Database) -> None:
     db.execute("CREATE TABLE w (id BIGINT PRIMARY KEY, b INT)")
     sql = "SELECT t.id FROM w t JOIN names n ON n.id = t.id WHERE n.name = :name AND (t.b, t.id) > (:b, :i) LIMIT 3"
