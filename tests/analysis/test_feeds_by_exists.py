@@ -81,8 +81,6 @@ def test_of_one_author_all_rows_have_a_partner_or_none(
             "p.author = :a AND EXISTS (SELECT 1 FROM follows f"
             " WHERE f.follower = :me AND f.followee = p.author AND f.since < p.at)"
         ),
-        # Of two that are asked of, rows are looked up by one.
-        f"{IN} AND p.author IN (SELECT follower FROM follows WHERE followee = :me LIMIT 5)",
         f"NOT {EXISTS}",
     ],
 )
@@ -93,3 +91,73 @@ def test_limit_stops_no_read_behind_which_rows_are_dropped(db: vk.Database, wher
         return
     assert "first 3 of each key" not in found.plan
     assert found.level != "SI-1"
+
+
+def test_of_two_that_ask_for_the_key_rows_are_looked_up_by_one(db: vk.Database) -> None:
+    for followee in (2, 3, 4):
+        db.put("follows", {"follower": 5, "followee": followee, "since": START})
+    both = f"{IN} AND p.author IN (SELECT followee FROM follows WHERE follower = :other)"
+    prepared = db.prepare(f"SELECT p.id FROM posts p WHERE {both} {NEWEST}", create=True, maintain="SYNC")
+    assert prepared.verdict.level == "SI-1"
+    assert [row["id"] for row in prepared(me=1, other=5)] == newest(db, lambda row: row["author"] in (2, 4))
+
+
+def test_what_only_in_says_of_a_row_is_not_so_of_all_that_are_read(db: vk.Database) -> None:
+    """A view has posts of any likes, and the first of them are not those that are wanted."""
+    liked = "p.likes IN (SELECT followee FROM follows WHERE follower = :me AND followee = :likes)"
+    assert db.explain(f"SELECT p.id FROM posts p WHERE p.id <> -1 AND {liked} LIMIT 3").level == "unbounded"
+
+
+@pytest.fixture
+def busy(db: vk.Database) -> vk.Database:
+    """Some have any number of tasks, and none is limited."""
+    db.execute("CREATE TABLE tasks (owner INT, id INT, state STRING, due INT, PRIMARY KEY (owner, id))")
+    for number in range(60):
+        db.put("tasks", {"owner": number % 3, "id": number, "state": "open" if number % 3 else "done", "due": number})
+    return db
+
+
+FOLLOWED = "SELECT f.followee FROM follows f WHERE f.follower = :me AND"
+TASK = "SELECT 1 FROM tasks t WHERE t.owner = f.followee"
+
+
+@pytest.mark.parametrize(
+    ("where", "level", "found"),
+    [
+        (f"EXISTS ({TASK})", "SI-0", [0, 2]),
+        (f"NOT EXISTS ({TASK})", "SI-0", [4, 9]),
+        (f"EXISTS ({TASK} AND t.state = 'open')", "SI-1", [2]),
+        (f"NOT EXISTS ({TASK} AND t.state = 'open')", "SI-1", [0, 4, 9]),
+        (f"EXISTS ({TASK} AND t.state IN ('open', 'done'))", "SI-1", [0, 2]),
+        (f"EXISTS ({TASK} AND t.id > 40 AND t.id < 42)", "SI-0", [2]),
+        (f"EXISTS ({TASK} AND t.due >= :due)", "SI-1", [2]),
+        (f"EXISTS ({TASK} AND (t.due, t.id) >= (:due, 0))", "SI-1", [2]),
+        ("f.followee IN (SELECT owner FROM tasks)", "SI-0", [0, 2]),
+        ("f.followee IN (SELECT owner FROM tasks WHERE state = 'open')", "SI-1", [2]),
+        (f"EXISTS ({TASK}) AND NOT EXISTS ({TASK} AND t.state = 'open')", "SI-1", [0]),
+    ],
+)
+def test_one_row_is_enough_for_exists(busy: vk.Database, where: str, level: str, found: list[int]) -> None:
+    sql = f"{FOLLOWED} {where}"
+    verdict = busy.explain(sql)
+    assert verdict.level == level
+    assert ", first 1 of each key: " in verdict.plan
+    prepared = busy.prepare(sql, create=True, maintain="SYNC")
+    rows = prepared(me=1, **({"due": 58} if ":due" in where else {}))
+    assert sorted(row["followee"] for row in rows) == found
+    assert rows.meta.operations <= verdict.operations_max  # type: ignore[operator]
+    assert rows.meta.rows <= verdict.rows_max  # type: ignore[operator]
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        # Which rows of an owner are meant differs from row to row, and not by a range of their key.
+        f"EXISTS ({TASK} AND t.due % 7 = 6)",
+        f"EXISTS ({TASK} AND t.due > f.followee)",
+        f"EXISTS ({TASK} AND t.state LIKE '%n')",
+        f"NOT EXISTS ({TASK} AND t.due <> :due)",
+    ],
+)
+def test_one_row_is_not_enough_if_not_all_are_meant(busy: vk.Database, where: str) -> None:
+    assert busy.explain(f"{FOLLOWED} {where}").level == "unbounded"

@@ -184,3 +184,15 @@ def test_a_narrow_view_that_exists_and_is_too_slow_is_not_the_end(db: vk.Databas
     posts = "SELECT text FROM posts WHERE author = :a LIMIT 9"
     assert db.explain(posts, slo="10s").needs == ()
     assert "INCLUDE" in db.explain(posts, slo="0.0001ms").needs[0]
+
+
+def test_groups_on_either_side_of_what_in_asks_for(db: vk.Database) -> None:
+    sql = (
+        f"SELECT p.id, l.n FROM posts p JOIN {GROUPS} AS l ON l.post = p.id "
+        "JOIN (SELECT DISTINCT docId, text FROM documents) AS d ON d.docId = p.author "
+        "WHERE p.id = :id AND l.n IN (SELECT x.docId FROM tags x WHERE x.docId = :doc)"
+    )
+    db.put("tags", {"docId": 2, "tag": "t"})
+    prepared = db.prepare(sql, create=True, maintain="SYNC")
+    assert prepared.verdict.level == "SI-2"
+    assert [prepared(id=number, doc=2).all() for number in (2, 3)] == [[{"id": 2, "n": 2}], []]

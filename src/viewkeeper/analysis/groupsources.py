@@ -38,9 +38,9 @@ def over_groups(block: Block, schema: Schema, name: str) -> OverGroups | None:
     Also None where one of them is not of all groups of something, or its maintenance has no bound.
     """
     found = OverGroups(block)
-    for number, source in enumerate(block.sources):
-        if source.derived is None:
-            continue
+    while any(source.derived is not None for source in found.block.sources):
+        # The sources of the block that comes next are in an order of their own.
+        number, source = next((n, one) for n, one in enumerate(found.block.sources) if one.derived is not None)
         part = _groups_of(source)
         if part is None:
             return None

@@ -96,6 +96,8 @@ class Reading:
         limited = self._limit(between)
         if limited is not None and (under is None or limited[1] < under):
             limit, under, reverse = limited
+        if under != 1 and self._is_one_enough():
+            limit, under = 1, 1
         if under is None:
             return None
         return self._made(under, limit, reverse, between)
@@ -143,7 +145,7 @@ class Reading:
                 self.number: Known(access=len(accesses) - 1, columns=columns, rows=rows),
             },
             rows=self.before.rows * (per if joined else rows),
-            limited=self.before.limited or limit is not None,
+            limited=self.before.limited or (limit is not None and self.source.kind is SourceKind.INNER),
             made=self.before.made | made,
         )
 
@@ -180,6 +182,20 @@ class Reading:
         )
 
     # Whether the first rows are enough
+
+    def _is_one_enough(self) -> bool:
+        """Whether EXISTS asks for any row under a key, and whatever else it asks is the same for all of them."""
+        source = self.source
+        if source.kind not in (SourceKind.SEMI, SourceKind.ANTI) or self.path.misses:
+            return False
+        known = {*self.before.known, self.number}
+        fixed = {self.path.shown[column] for column in self.fixed}
+        return all(
+            self.block.reads(one) <= known
+            and (self.number not in self.block.reads(one) or one in self.covered or self._is_fixed(one, fixed))
+            for one in (*source.on, *self.block.conjuncts)
+            if one in source.on or self.number in self.block.reads(one)
+        )
 
     def _may_limit(self) -> bool:
         block = self.block
@@ -250,14 +266,17 @@ class Reading:
         if not self.block.reads(conjunct) <= {number, self.number} or kind not in (SourceKind.SEMI, SourceKind.ANTI):
             return False
         asked = {place - self.source.start for place in inputs(conjunct) if self.source.has(place)}
-        if all(self.among.constants(one) for one, place in _own(self.source).items() if place in asked):
+        own = [one for one, place in _own(self.source).items() if place in asked]
+        # What only EXISTS says of them holds for the rows that it keeps, and the others are read, too.
+        fixed = {self.path.shown[column] for column in self.fixed}
+        if all(one in fixed or self.scope.conditions.constants(one) for one in own):
             return True
         pair = equal_pair(conjunct)
         if pair is None or kind is not SourceKind.SEMI:
             return False
         known = self.before.known[number]
-        own, theirs = pair if pair[0] in self.fed else (pair[1], pair[0])
-        found = self.fed.get(own)
+        mine, theirs = pair if pair[0] in self.fed else (pair[1], pair[0])
+        found = self.fed.get(mine)
         return (
             found is not None
             and isinstance(theirs, Input)
