@@ -32,3 +32,4 @@ SELECT a.name, f.followee FROM Users a FULL JOIN Follows f ON f.follower = a.uid
 SELECT COUNT(*) AS n FROM Users WHERE age > :a;
 SELECT AVG(age) AS a FROM Users WHERE town BETWEEN :a AND :b;
 SELECT name FROM Users WHERE age + :a = 5 LIMIT 10;
+SELECT pid, ROW_NUMBER() OVER (ORDER BY likes DESC, pid) AS place FROM Posts WHERE author = :a LIMIT 5;

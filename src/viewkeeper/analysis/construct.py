@@ -21,6 +21,8 @@ from viewkeeper.analysis.sqltext import quoted, sql
 from viewkeeper.analysis.viewtext import ViewText, type_of
 from viewkeeper.plan.expr import Expr, Input, Literal, Parameter, inputs, rewrite
 from viewkeeper.plan.filling import parameters_in
+from viewkeeper.plan.relation import Relation, below
+from viewkeeper.plan.whole import Window
 
 INEXACT = (
     "and the last digits of that depend on the order of additions. Sum an exact type: SUM(CAST(… AS DECIMAL(38,6)))"
@@ -120,8 +122,11 @@ def compared(block: Block, windows: Mapping[int, str]) -> Compared:
     """What of a block a view is made of; Refused if it has what no view has."""
     inner = inner_block(block)
     conditions = Conditions(inner.conjuncts)
-    if any(source.stored is None and number not in windows for number, source in enumerate(inner.sources)):
-        raise Refused("a query in FROM is not made part of a view")
+    for number, source in enumerate(inner.sources):
+        if source.derived is not None and number not in windows:
+            if _has_window(source.derived.relation):
+                raise Refused("a window function is computed from all rows of its partition, however many there are")
+            raise Refused("a query in FROM is not made part of a view")
     if any(test.op in ("word", "word starts") for test in conditions.tests):
         raise Refused("none is stored by the words of a text; only an index is")
     if block.factor > 1:
@@ -149,6 +154,10 @@ def compared(block: Block, windows: Mapping[int, str]) -> Compared:
     # What grows with time comes last, so that new rows are spread.
     a_eq.sort(key=text.is_temporal)
     return Compared(block, inner, conditions, text, tuple(a_eq), tuple(a_ineq))
+
+
+def _has_window(relation: Relation) -> bool:
+    return isinstance(relation, Window) or any(map(_has_window, below(relation)))
 
 
 def inner_block(block: Block) -> Block:
