@@ -76,3 +76,22 @@ def test_a_name_given_twice_is_refused() -> None:
 def test_a_value_reaches_a_column_of_its_type(column: str, value: str, shown: Any, shop: Path) -> None:
     sql = f"INSERT INTO Items (ItemID, {column}) VALUES (1, :v); SELECT {column} FROM Items"
     assert run("sql", shop, "-c", sql, "-p", f"v={value}", "-f", "json").rows == [{column: shown}]
+
+
+@pytest.mark.parametrize(
+    ("column", "hint"),
+    [
+        ("t", "Write --param \"name=TIMESTAMP '2026-01-31 10:00:00'\"."),
+        ("d", "Write --param \"name=DATE '2026-01-31'\"."),
+        ("b", "Write --param \"name=X'00ff'\"."),
+        ("i", 'column "i" is INT, found str'),
+        ("k", "Write --param \"name=DATE '2026-01-31'\"."),
+    ],
+)
+def test_a_text_of_another_type_is_told_how_it_is_written(column: str, hint: str, tmp_path: Path) -> None:
+    table = "CREATE TABLE kinds (i INT, k DATE, t TIMESTAMP, d DATE, b BINARY, PRIMARY KEY (i, k))"
+    assert run("sql", tmp_path / "db", "-c", table).code == 0
+    sql = f"SELECT i FROM kinds WHERE i = 1 AND {column} = :x"
+    found = run("query", tmp_path / "db", sql, "-p", "x=2026-01-31")
+    assert found.code == 1
+    assert hint in found.err

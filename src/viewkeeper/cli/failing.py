@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Callable
 from contextlib import suppress
@@ -11,11 +12,15 @@ from typing import Any
 
 import typer
 
-from viewkeeper.errors import Unbounded, ViewkeeperError
+from viewkeeper.errors import BadParameter, Unbounded, ViewkeeperError, WrongType
 
 INTERRUPTED = 130
 PIPE_CLOSED = 141
 """As the shell has it for a program that a signal ended."""
+_WRITTEN = {"TIMESTAMP": "TIMESTAMP '2026-01-31 10:00:00'", "DATE": "DATE '2026-01-31'", "BINARY": "X'00ff'"}
+"""Constants of the types that a text is not taken for."""
+_TYPES = "|".join(_WRITTEN)
+_WANTED = re.compile(rf" is str .*, expected ({_TYPES})$| is ({_TYPES}), found str ")
 
 
 class Failing:
@@ -57,6 +62,8 @@ def print_error(error: ViewkeeperError, *, where: str = "", code: str = "") -> N
     """`error[code]: message` with its detail and hint, on standard error."""
     if isinstance(error, Unbounded):
         error = _in_commands(error)
+    elif isinstance(error, BadParameter | WrongType):
+        error = _as_written(error)
     if Failing.traceback:
         import traceback
 
@@ -77,6 +84,15 @@ def _in_commands(error: Unbounded) -> Unbounded:
         hint = error.hint.replace(SCAN, scan)
     found = Unbounded(error.message, detail=error.detail, hint=hint)
     return found.with_traceback(error.__traceback__)
+
+
+def _as_written(error: ViewkeeperError) -> ViewkeeperError:
+    """A text that is no value of its type, with how one is written behind --param."""
+    wanted = _WANTED.search(error.message)
+    if wanted is None:
+        return error
+    hint = f'Write --param "name={_WRITTEN[wanted[1] or wanted[2]]}".'
+    return type(error)(error.message, detail=error.detail, hint=hint).with_traceback(error.__traceback__)
 
 
 def _discard_output() -> None:
