@@ -31,13 +31,17 @@ class Test:
     conjunct: Expr
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RowTest:
-    """`(a, b) < (:x, :y)`, as `a < :x OR a = :x AND b < :y`: for each column <, <=, > or >=, not all need be alike."""
+    """`(a, b) < (:x, :y)`, as `a < :x OR a = :x AND b < :y`. The columns need not all be compared alike.
+
+    `is_less`: for each whether it is compared by < or <=. `inclusive`: whether the row itself is meant, too.
+    """
 
     subjects: tuple[Expr, ...]
-    ops: tuple[str, ...]
+    is_less: tuple[bool, ...]
     operands: tuple[Constant, ...]
+    inclusive: bool
     conjunct: Expr
 
 
@@ -206,14 +210,15 @@ def _test(conjunct: Expr) -> Test | None:
 
 
 def _row_test(conjunct: Expr) -> RowTest | None:
-    found = list(_columns_of([[conjunct]]) or ())
-    if len(found) < 2:
+    found = _columns_of([[conjunct]])
+    if found is None or len(found) < 2:
         return None
     return RowTest(
-        tuple(test.subject for test in found),
-        tuple(test.op for test in found),
-        tuple(test.operands[0] for test in found),
-        conjunct,
+        subjects=tuple(test.subject for test in found),
+        is_less=tuple(test.op in ("<", "<=") for test in found),
+        operands=tuple(test.operands[0] for test in found),
+        inclusive=found[-1].op in ("<=", ">="),
+        conjunct=conjunct,
     )
 
 

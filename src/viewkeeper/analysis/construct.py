@@ -141,16 +141,14 @@ def compared(block: Block, windows: Mapping[int, str]) -> Compared:
     for test in conditions.tests:
         if test.op == "in" and not any(conditions.are_equal(test.subject, one) for one in a_eq):
             a_eq.append(test.subject)
+    ranged = [(test.subject, test.operands) for test in conditions.tests if test.op in (*INEQUALITIES, "starts")]
+    # Of a row, the columns behind the first one follow in the order of the query or in the key.
+    ranged += [(row.subjects[0], row.operands) for row in conditions.rows]
     a_ineq: list[Expr] = []
-    for test in conditions.tests:
-        is_ranged = test.op in INEQUALITIES or test.op == "starts"
-        is_known = any(conditions.are_equal(test.subject, one) for one in (*a_ineq, *a_eq))
-        if is_ranged and not is_known and any(map(has_parameter, test.operands)):
-            a_ineq.append(test.subject)
-    for row in conditions.rows:
-        is_known = any(conditions.are_equal(row.subjects[0], one) for one in (*a_ineq, *a_eq))
-        if any(map(has_parameter, row.operands)) and not is_known:
-            a_ineq.append(row.subjects[0])
+    for subject, operands in ranged:
+        is_known = any(conditions.are_equal(subject, one) for one in (*a_ineq, *a_eq))
+        if not is_known and any(map(has_parameter, operands)):
+            a_ineq.append(subject)
     # What grows with time comes last, so that new rows are spread.
     a_eq.sort(key=text.is_temporal)
     return Compared(block, inner, conditions, text, tuple(a_eq), tuple(a_ineq))

@@ -38,10 +38,8 @@ def over_groups(block: Block, schema: Schema, name: str) -> OverGroups | None:
     Also None where one of them is not of all groups of something, or its maintenance has no bound.
     """
     found = OverGroups(block)
-    while any(source.derived is not None for source in found.block.sources):
-        # The sources of the block that comes next are in an order of their own.
-        number, source = next((n, one) for n, one in enumerate(found.block.sources) if one.derived is not None)
-        part = _groups_of(source)
+    while (number := _first_derived(found.block)) is not None:
+        part = _groups_of(found.block.sources[number])
         if part is None:
             return None
         known = schema.with_objects(*found.made)
@@ -50,6 +48,11 @@ def over_groups(block: Block, schema: Schema, name: str) -> OverGroups | None:
             return None
         found = OverGroups(again.block, (*found.made, *again.made))
     return None if found.block is block else found
+
+
+def _first_derived(block: Block) -> int | None:
+    """The place of the first query in FROM; asked anew of each block, as sources are put in another order."""
+    return next((number for number, source in enumerate(block.sources) if source.derived is not None), None)
 
 
 def _groups_of(source: Source) -> Block | None:

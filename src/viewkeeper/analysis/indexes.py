@@ -115,9 +115,8 @@ def _row(source: Source, row: RowTest, order: Sequence[KeyColumn]) -> tuple[KeyC
     places = [one.index - source.start for one in row.subjects if isinstance(one, Input) and source.has(one.index)]
     if len(places) < len(row.subjects) or (order and order[0].column != places[0]):
         return ()
-    down = order[0].descending if order else row.ops[0] in ("<", "<=")
-    turned = (row.ops[0] in ("<", "<=")) is not down
-    return tuple(KeyColumn(place, (op in ("<", "<=")) is not turned) for place, op in zip(places, row.ops, strict=True))
+    turned = bool(order) and order[0].descending is not row.is_less[0]
+    return tuple(KeyColumn(place, less is not turned) for place, less in zip(places, row.is_less, strict=True))
 
 
 def _fixed(source: Source, conditions: Conditions) -> tuple[list[int], list[int]]:

@@ -63,14 +63,14 @@ def _beyond(row: RowTest, path: Path, width: int, among: Conditions) -> Beyond |
     if len(places) < len(row.subjects):
         return None
     sides: set[bool] = set()
-    for number, (place, subject, op) in enumerate(zip(places, row.subjects, row.ops, strict=True)):
+    for number, (place, subject, less) in enumerate(zip(places, row.subjects, row.is_less, strict=True)):
         expr = path.shown[place]
         if expr is None or core(expr) not in among.same(subject) or stored.columns[place].type != subject.type:
             return None
         # NULL is less than any value in stored order; that of the first column is left out by itself.
-        if op in ("<", "<=") and number and stored.columns[place].nullable:
+        if less and number and stored.columns[place].nullable:
             return None
-        sides.add((op in ("<", "<=")) is not stored.descending[width + number])
+        sides.add(less is not stored.descending[width + number])
     if len(sides) > 1:
         return None
-    return Beyond(values=row.operands, before=sides.pop(), inclusive=row.ops[-1] in ("<=", ">="))
+    return Beyond(values=row.operands, before=sides.pop(), inclusive=row.inclusive)

@@ -153,14 +153,13 @@ def _beyond(beyond: Beyond, names: Sequence[str], descending: Sequence[bool]) ->
     last = "=" * beyond.inclusive
     if len(set(signs)) == 1:
         return f"({', '.join(names[: len(values)])}) {signs[0]}{last} ({', '.join(values)})"
-    same = list(zip(names, signs, values, strict=False))
-    return " or ".join(
-        " and ".join(
-            (*(f"{name} = {value}" for name, _, value in same[:place]), f"{name} {sign}{last * at_end} {value}")
-        )
-        for place, (name, sign, value) in enumerate(same)
-        for at_end in [place == len(same) - 1]
-    )
+    signs[-1] += last
+    same: list[str] = []
+    sides = []
+    for name, sign, value in zip(names, signs, values, strict=False):
+        sides.append(" and ".join((*same, f"{name} {sign} {value}")))
+        same.append(f"{name} = {value}")
+    return " or ".join(sides)
 
 
 def _count(number: int, what: str) -> str:

@@ -65,17 +65,16 @@ def by_word(block: Block) -> Iterator[Change]:
     """Words of a text in place of a pattern that does not say how it begins."""
     for conjunct in Conditions(block.conjuncts).other:
         match conjunct:
-            case Call("like", (Input() as text, Parameter()), _):
-                source = block.sources[block.source_at(text.index)]
-                if source.stored is not None and source.stored.is_table:
-                    column = text.index - source.start
-                    name = quoted(source.stored.columns[column].name)
-                    asked = Change(
-                        text=f"Ask for whole words: write TOKENS({name}) = :word.",
-                        query=partial(_with_word, (source.leaf, column)),
-                    )
-                    limited = _words_limited(source.stored, column)
-                    yield asked if column in source.stored.words else asked.and_then(limited)
+            case Call("like", (text, Parameter()), _):
+                found = _of_table(block, text)
+            case _:
+                continue
+        for table, leaf, column in found:
+            asked = Change(
+                text=f"Ask for whole words: write TOKENS({quoted(table.columns[column].name)}) = :word.",
+                query=partial(_with_word, (leaf, column)),
+            )
+            yield asked if column in table.words else asked.and_then(_words_limited(table, column))
 
 
 def _with_word(place: Place, query: Query) -> Query:
@@ -94,19 +93,23 @@ def _with_word(place: Place, query: Query) -> Query:
 
 def not_null(block: Block) -> Iterator[Change]:
     """Columns behind the first one that a row is compared with."""
-    for row in Conditions(block.conjuncts).rows:
-        for one in row.subjects[1:]:
-            source = block.sources[block.source_at(one.index)] if isinstance(one, Input) else None
-            if source is None or source.stored is None or not isinstance(one, Input) or not source.stored.is_table:
-                continue
-            column = one.index - source.start
-            table, found = source.stored, source.stored.columns[column]
-            if found.nullable:
-                change = partial(_changed_column, table.id, column, replace(found, nullable=False))
-                name = f"{quoted(found.name)} of table {quoted(table.name)}"
-                yield Change(
-                    text=f"Declare {name} NOT NULL, so that all rows have a place in its order.", schema=change
-                )
+    subjects = [one for row in Conditions(block.conjuncts).rows for one in row.subjects[1:]]
+    for table, _, number in (found for one in subjects for found in _of_table(block, one)):
+        column = table.columns[number]
+        if column.nullable:
+            name = f"{quoted(column.name)} of table {quoted(table.name)}"
+            yield Change(
+                text=f"Declare {name} NOT NULL, so that all rows have a place in its order.",
+                schema=partial(_changed_column, table.id, number, replace(column, nullable=False)),
+            )
+
+
+def _of_table(block: Block, expr: Expr | None) -> Iterator[tuple[Stored, int, int]]:
+    """The table, the number of its scan and the column that an expression is, if it is one."""
+    if isinstance(expr, Input):
+        source = block.sources[block.source_at(expr.index)]
+        if source.stored is not None and source.stored.is_table:
+            yield source.stored, source.leaf, expr.index - source.start
 
 
 def _changed_column(table: int, number: int, column: Column, schema: Schema) -> Schema:
@@ -119,11 +122,8 @@ def _searched(block: Block) -> list[tuple[Stored, int]]:
     found: dict[tuple[int, int], tuple[Stored, int]] = {}
 
     def visit(expr: Expr) -> None:
-        if isinstance(expr, Call) and expr.name in ("has_word", "has_word_like") and isinstance(expr.args[0], Input):
-            source = block.sources[block.source_at(expr.args[0].index)]
-            if source.stored is not None and source.stored.is_table:
-                column = expr.args[0].index - source.start
-                found[source.stored.id, column] = source.stored, column
+        if isinstance(expr, Call) and expr.name in ("has_word", "has_word_like"):
+            found.update({(table.id, column): (table, column) for table, _, column in _of_table(block, expr.args[0])})
         for child in children(expr):
             visit(child)
 

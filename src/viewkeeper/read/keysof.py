@@ -74,7 +74,7 @@ class _Constants:
     def cells(self, values: Values) -> Iterable[Cell]:
         found: dict[Cell, None] = {}
         for operand, convert in self.operands:
-            cell = given_for(operand, values)
+            cell = _given(operand, values)
             if convert is not None:
                 cell = convert(cell)
             if cell is not None:
@@ -195,7 +195,7 @@ class _Ends:
     def _on_side(self, interval: Interval, prefix: Row, beyond: Beyond, values: Values) -> Interval | None:
         cells = list(prefix)
         for operand, convert in self._values:
-            cell = given_for(operand, values)
+            cell = _given(operand, values)
             if cell is None:
                 break
             cells.append(cell if convert is None else convert(cell))
@@ -207,5 +207,5 @@ class _Ends:
         return interval.intersect(side)
 
 
-def given_for(operand: Literal | Parameter, values: Values) -> Cell:
+def _given(operand: Literal | Parameter, values: Values) -> Cell:
     return operand.value if isinstance(operand, Literal) else values[operand.key, operand.element]
