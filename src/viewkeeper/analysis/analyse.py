@@ -81,23 +81,38 @@ class _Attempts:
         if isinstance(plain, Planned) and level_of(plain.uses(), self.schema) == "SI-0":
             return answer(self.query, plain, self.schema)
         existing = min(filter(self._may_stand_in, self._existing(plain)), key=self._rank, default=None)
-        if existing is not None and not self.widen:
-            return answer(self.query, existing, self.schema)
-        indexed = plan_block(
-            self.block, self.schema, allowed=lambda view: view.mode != "PERIODIC", propose=True, widen=self.widen
-        )
+        known = None if existing is None else answer(self.query, existing, self.schema)
+        if known is not None and known.level != UNBOUNDED and not self.widen:
+            return known
+        indexed = plan_block(self.block, self.schema, allowed=self._is_bounded, propose=True, widen=self.widen)
         found = answer(self.query, indexed, self.schema) if isinstance(indexed, Planned) else None
         if self.widen:
-            known = None if existing is None else answer(self.query, existing, self.schema)
-            return self._fewest([known, found, self._over_new()]) or self._unbounded("")
-        if found is not None:
-            if found.level != UNBOUNDED:
-                return found
-            # What costs a write any number of operations is not proposed.
-            return self._over_new() or self._unbounded(self._too_dear(found))
-        assert isinstance(indexed, NotPlanned)
-        made = self._over_new() or self._over_groups() or self._staged()
-        return made or self._unbounded(reason_of(indexed, self.refusals))
+            return self._fewest([known, found, self._over_new()]) or known or self._unbounded("")
+        made = self._over_made(found)
+        if made is None:
+            return known or self._unbounded(self._reason(indexed, found))
+        # Until that is made, the query is answered as it was.
+        return made if known is None else replace(made, meanwhile=known.physical)
+
+    def _is_bounded(self, view: Stored) -> bool:
+        return view.mode != "PERIODIC" and view_level(view, self.schema)[0] != UNBOUNDED
+
+    def _over_made(self, indexed: Verdict | None) -> Verdict | None:
+        """The bounded verdict with indexes, else that with views that are made for the query; None if none helps.
+
+        What costs a write any number of operations is not proposed.
+        """
+        if indexed is not None and indexed.level != UNBOUNDED:
+            return indexed
+        found = (made() for made in (self._over_new, self._over_groups, self._staged))
+        return next((one for one in found if one is not None and one.level != UNBOUNDED), None)
+
+    def _reason(self, indexed: Planned | NotPlanned, found: Verdict | None) -> str:
+        """Why neither an index nor a view gives the query a bound."""
+        if isinstance(indexed, NotPlanned):
+            return reason_of(indexed, self.refusals)
+        assert found is not None
+        return self._too_dear(found)
 
     def _fewest(self, found: Sequence[Verdict | None]) -> Verdict | None:
         """Of several verdicts the one with the fewest operations, if one has a bound."""

@@ -66,6 +66,8 @@ def _lines(verdict: Verdict, added: str) -> Iterator[str]:
     if verdict.needs:
         yield "still needed:"
         yield from (f"  {text};" for text in verdict.needs)
+        if verdict.meanwhile is not None:
+            yield "until then: it is answered from what there is, which costs a write any number of operations"
     if verdict.suggestions:
         yield "what would bound it:"
         yield from (f"  {one.text} ({one.level})" for one in verdict.suggestions)

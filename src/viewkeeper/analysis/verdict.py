@@ -49,7 +49,8 @@ class Verdict:
     what one execution reads at most; None if there is no bound. `storage` are the rows of the views needed: at most a
     factor of a table's rows. `maintenance` are, by table, reads and writes for each changed row, over all indexes and
     views of the table, those in `needs` included; None without a bound. `added` are those of `needs` alone. `needs`
-    are the statements still to be run, `made` what they make.
+    are the statements still to be run, `made` what they make; until then, `meanwhile` runs the query where a view that
+    there is answers it, whose maintenance has no bound.
     """
 
     level: str
@@ -69,7 +70,13 @@ class Verdict:
     latency: tuple[float, float] | None = None
     slo: float | None = None
     physical: QueryPlan | None = field(default=None, repr=False)
+    meanwhile: QueryPlan | None = field(default=None, repr=False)
     made: tuple[Stored, ...] = field(default=(), repr=False)
+
+    @property
+    def now(self) -> QueryPlan | None:
+        """What runs the query with what there is."""
+        return self.meanwhile if self.needs else self.physical
 
     @property
     def is_bounded(self) -> bool:

@@ -18,6 +18,7 @@ from viewkeeper.delta.program import Program, Storage
 from viewkeeper.delta.sides import is_plain
 from viewkeeper.delta.tables import PlanTables
 from viewkeeper.execute.groupstate import GroupState, decode_state, encode_state, finishers
+from viewkeeper.execute.rows.normal import normalised
 from viewkeeper.execute.storedstate import StageRunner
 from viewkeeper.model.rowcodec import RowCodec
 from viewkeeper.model.types import Kind, Row
@@ -33,8 +34,9 @@ RELATIVE = ABSOLUTE = 1e-9
 class StoredTable:
     """A view table or an auxiliary table. `stage` is the aggregate whose state its last column holds, if it does.
 
-    `near` are the columns that are compared with a tolerance; `merged` is the program of a view that is stored as the
-    groups of its last aggregate. Where `compared` is given, what other columns hold makes no difference.
+    With `is_weighted`, the last column says how often a row is there. `near` are the columns that are compared with a
+    tolerance; `merged` is the program of a view that is stored as the groups of its last aggregate. Where `compared` is
+    given, what other columns hold makes no difference.
     """
 
     name: str
@@ -50,6 +52,11 @@ class StoredTable:
     def number(self) -> int:
         return self.codec.table.id
 
+    @property
+    def _has_tolerance(self) -> bool:
+        has_doubles = self.stage is not None and _has_doubles(self.stage.sink)
+        return self.compared is None and (has_doubles or bool(self.near))
+
     def is_same(self, stored: bytes, expected: bytes, *, however_near: bool = False) -> bool:
         """Whether two encoded rows of one key are the same; what cannot be decoded is not.
 
@@ -57,24 +64,27 @@ class StoredTable:
         """
         if stored == expected:
             return True
-        if self.compared is not None:
-            return self._is_alike(stored, expected)
-        if not self.near and (self.stage is None or not _has_doubles(self.stage.sink)):
-            return False
         try:
             row, wanted = self.codec.decode(stored), self.codec.decode(expected)
-            return len(row) == len(wanted) and self._is_near(stored, row, wanted, expected, however_near)
+            if len(row) != len(wanted):
+                return False
+            if (self.compared is not None or self.is_weighted) and self._is_alike(row, wanted):
+                return True
+            return self._has_tolerance and self._is_near(stored, row, wanted, expected, however_near)
         except Exception:  # noqa: BLE001  bytes that nobody wrote may fail to decode in any way
             return False
 
-    def _is_alike(self, stored: bytes, expected: bytes) -> bool:
-        """Whether two rows are the same in the columns that are compared."""
-        assert self.compared is not None
-        try:
-            row, wanted = self.codec.decode(stored), self.codec.decode(expected)
-        except Exception:  # noqa: BLE001  bytes that nobody wrote may fail to decode in any way
-            return False
-        return all(same((row[place],), (wanted[place],)) for place in self.compared)
+    def _is_alike(self, row: Row, wanted: Row) -> bool:
+        """Whether two rows are the same in the columns that are compared.
+
+        With a weight, a row stands for all that its key does: it may show -0.0 or 0.0 if some of them do.
+        """
+        columns = self.codec.table.columns
+        if self.is_weighted:
+            row = tuple(normalised(cell, column.type) for cell, column in zip(row, columns, strict=True))
+            wanted = tuple(normalised(cell, column.type) for cell, column in zip(wanted, columns, strict=True))
+        places = range(len(columns)) if self.compared is None else self.compared
+        return all(same((row[place],), (wanted[place],)) for place in places)
 
     def _is_near(self, stored: bytes, row: Row, wanted: Row, expected: bytes, however_near: bool) -> bool:
         settled = list(row)

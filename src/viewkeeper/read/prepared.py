@@ -126,8 +126,7 @@ def prepare(store: Store, catalog: Catalog, parsed: Parsed, sql: str) -> Prepare
 
     query = query_of(parsed, finder(catalog))
     verdict = analyse(query, schema_now(store, catalog))
-    plan = verdict.physical if not verdict.needs else None
-    planned = None if plan is None else Planned(plan, catalog)
+    planned = None if verdict.now is None else Planned(verdict.now, catalog)
     found = Prepared(parsed, catalog, query, verdict, planned)
     with known.lock:
         known.queries[sql] = found
@@ -193,8 +192,7 @@ def over_filled(
         return None
     if unfilled not in prepared.without:
         verdict = analyse(prepared.query, schema_now(store, catalog).hiding(unfilled), suggest=False)
-        plan = None if verdict.needs else verdict.physical
-        prepared.without[unfilled] = None if plan is None else Planned(plan, catalog)
+        prepared.without[unfilled] = None if verdict.now is None else Planned(verdict.now, catalog)
     return prepared.without[unfilled]
 
 
