@@ -52,11 +52,6 @@ class StoredTable:
     def number(self) -> int:
         return self.codec.table.id
 
-    @property
-    def _has_tolerance(self) -> bool:
-        has_doubles = self.stage is not None and _has_doubles(self.stage.sink)
-        return self.compared is None and (has_doubles or bool(self.near))
-
     def is_same(self, stored: bytes, expected: bytes, *, however_near: bool = False) -> bool:
         """Whether two encoded rows of one key are the same; what cannot be decoded is not.
 
@@ -66,25 +61,23 @@ class StoredTable:
             return True
         try:
             row, wanted = self.codec.decode(stored), self.codec.decode(expected)
+            if self.compared is not None:
+                # Tables that are shared may be as wide as another view has them.
+                return all(same((row[place],), (wanted[place],)) for place in self.compared)
             if len(row) != len(wanted):
                 return False
-            if (self.compared is not None or self.is_weighted) and self._is_alike(row, wanted):
+            if self.is_weighted and same(self._normalised(row), self._normalised(wanted)):
                 return True
-            return self._has_tolerance and self._is_near(stored, row, wanted, expected, however_near)
+            return self._has_tolerance() and self._is_near(stored, row, wanted, expected, however_near)
         except Exception:  # noqa: BLE001  bytes that nobody wrote may fail to decode in any way
             return False
 
-    def _is_alike(self, row: Row, wanted: Row) -> bool:
-        """Whether two rows are the same in the columns that are compared.
+    def _normalised(self, row: Row) -> Row:
+        """A row with a weight stands for all that its key does: it may show -0.0 or 0.0 if some of them do."""
+        return tuple(normalised(cell, column.type) for cell, column in zip(row, self.codec.table.columns, strict=True))
 
-        With a weight, a row stands for all that its key does: it may show -0.0 or 0.0 if some of them do.
-        """
-        columns = self.codec.table.columns
-        if self.is_weighted:
-            row = tuple(normalised(cell, column.type) for cell, column in zip(row, columns, strict=True))
-            wanted = tuple(normalised(cell, column.type) for cell, column in zip(wanted, columns, strict=True))
-        places = range(len(columns)) if self.compared is None else self.compared
-        return all(same((row[place],), (wanted[place],)) for place in places)
+    def _has_tolerance(self) -> bool:
+        return bool(self.near) or (self.stage is not None and _has_doubles(self.stage.sink))
 
     def _is_near(self, stored: bytes, row: Row, wanted: Row, expected: bytes, however_near: bool) -> bool:
         settled = list(row)
