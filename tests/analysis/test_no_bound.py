@@ -165,6 +165,26 @@ def test_without_temporal_is_suggested_where_only_that_forbids_an_index(db: vk.D
             "Write LEFT JOIN in place of FULL JOIN: rows of the right side alone are what nothing limits.",
             ["SELECT p.id, q.age FROM people p LEFT JOIN people q ON q.id = p.size WHERE p.id = :a"],
         ),
+        (
+            "SELECT id FROM people WHERE name = :a AND age <= :b ORDER BY size DESC, age, id LIMIT 5",
+            "Begin ORDER BY with age.",
+            ["SELECT id FROM people WHERE name = :a AND age <= :b ORDER BY age, size DESC, id LIMIT 5"],
+        ),
+        (
+            "SELECT id FROM people WHERE name = :a AND age > :b AND age <= :c ORDER BY size LIMIT 5",
+            "Begin ORDER BY with age.",
+            ["SELECT id FROM people WHERE name = :a AND age > :b AND age <= :c ORDER BY age, size LIMIT 5"],
+        ),
+        (
+            "SELECT id, age AS years FROM people WHERE name = :a AND age <= :b ORDER BY size LIMIT 5",
+            "Begin ORDER BY with years.",
+            ["SELECT id, age AS years FROM people WHERE name = :a AND age <= :b ORDER BY years, size LIMIT 5"],
+        ),
+        (
+            "SELECT id FROM people WHERE LOWER(name) > :a ORDER BY age LIMIT 5",
+            "Begin ORDER BY with LOWER(name).",
+            ["SELECT id FROM people WHERE LOWER(name) > :a ORDER BY LOWER(name), age LIMIT 5"],
+        ),
     ],
 )
 def test_what_is_suggested_gives_the_bound_that_is_told(

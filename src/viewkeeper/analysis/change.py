@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
+from viewkeeper.analysis.block import Block
 from viewkeeper.analysis.schema import Schema
 from viewkeeper.plan.expr import Expr, Input
 from viewkeeper.plan.join import InnerJoin, PartnerJoin
@@ -50,6 +51,17 @@ def _both(first: Callable[[Query], Query], then: Callable[[Query], Query], query
     return then(first(query))
 
 
+def place_of(block: Block, attribute: int) -> Place | None:
+    """The column of a scan that an attribute is; None for one of a query in FROM."""
+    source = block.sources[block.source_at(attribute)]
+    return None if source.derived is not None else (source.leaf, attribute - source.start)
+
+
+def short_name(block: Block, attribute: int) -> str:
+    """The name of an attribute without that of its source."""
+    return block.name(attribute).split(".", 1)[1]
+
+
 def mapped(relation: Relation, change: Callable[[Expr, Sequence[Place | None]], Expr], first: int = 0) -> Relation:
     """A relation with every condition of a Filter changed; `first` is the number of its first scan."""
     parts = []
@@ -57,7 +69,7 @@ def mapped(relation: Relation, change: Callable[[Expr, Sequence[Place | None]], 
         parts.append(mapped(part, change, number))
     made = with_below(relation, parts)
     if isinstance(made, Filter):
-        return replace(made, condition=change(made.condition, _columns(made.input, first)))
+        return replace(made, condition=change(made.condition, columns_of(made.input, first)))
     return made
 
 
@@ -68,17 +80,17 @@ def _numbered(parts: Sequence[Relation], first: int) -> Iterator[tuple[Relation,
         first += sum(1 for _ in scans(part))
 
 
-def _columns(relation: Relation, first: int) -> list[Place | None]:
+def columns_of(relation: Relation, first: int) -> list[Place | None]:
     """Which columns of scans the fields of a relation are; None for what is computed."""
     match relation:
         case Scan(columns=columns):
             return [(first, column) for column in columns]
         case Filter(input=under):
-            return _columns(under, first)
+            return columns_of(under, first)
         case Project(input=under, exprs=exprs):
-            known = _columns(under, first)
+            known = columns_of(under, first)
             return [known[one.index] if isinstance(one, Input) else None for one in exprs]
         case InnerJoin() | PartnerJoin():
-            found = [one for part, number in _numbered(below(relation), first) for one in _columns(part, number)]
+            found = [one for part, number in _numbered(below(relation), first) for one in columns_of(part, number)]
             return found[: len(relation.fields)]
     return [None] * len(relation.fields)

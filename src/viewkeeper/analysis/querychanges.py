@@ -8,8 +8,7 @@ from functools import partial
 
 from viewkeeper.analysis.block import Block, conjuncts_of
 from viewkeeper.analysis.change import MANY, Change, mapped
-from viewkeeper.analysis.conditions import INEQUALITIES, Conditions, core
-from viewkeeper.analysis.sqltext import quoted
+from viewkeeper.analysis.conditions import Conditions
 from viewkeeper.model.types import BOOLEAN
 from viewkeeper.plan.aggregate import WHOLE, AggregateKind
 from viewkeeper.plan.expr import Call, Expr, Parameter, inputs
@@ -28,21 +27,6 @@ def limits(query: Query, block: Block | None) -> Iterator[Change]:
         yield Change(text=text, query=lambda query: replace(query, limit_max=ROWS))
     elif query.limit is None and (block is None or block.group is None or block.group):
         yield Change(text=f"Write LIMIT {ROWS}.", query=lambda query: replace(query, limit=ROWS, limit_max=ROWS))
-
-
-def orders(query: Query, block: Block) -> Iterator[Change]:
-    """Without the order, or ordered by the column that is compared by inequality first."""
-    if not query.order:
-        return
-    for test in Conditions(block.conjuncts).tests if block.group is None else ():
-        places = [n for n, expr in enumerate(block.outputs) if core(expr) == test.subject]
-        if test.op in INEQUALITIES and places and query.order[0].column != places[0]:
-            first = replace(query.order[0], column=places[0])
-            rest = tuple(one for one in query.order if one.column != places[0])
-            order = (first, *rest)
-            text = f"Begin ORDER BY with {quoted(block.names[places[0]])}."
-            yield Change(text=text, query=lambda query, order=order: replace(query, order=order))  # type: ignore[misc]
-    yield Change(text="Leave out ORDER BY.", query=lambda query: replace(query, order=()))
 
 
 def lists(query: Query) -> Iterator[Change]:

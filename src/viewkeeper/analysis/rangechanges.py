@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 
 from viewkeeper.analysis.block import Block
-from viewkeeper.analysis.change import Change, Place, mapped
+from viewkeeper.analysis.change import Change, Place, mapped, place_of, short_name
 from viewkeeper.analysis.conditions import INEQUALITIES, Conditions, core
 from viewkeeper.analysis.sqltext import quoted
 from viewkeeper.model.types import BIGINT, BOOLEAN, INT, TIMESTAMP
@@ -28,7 +28,7 @@ def classes(block: Block) -> Iterator[Change]:
     extreme = bool(block.calls) and all(call.kind in EXTREMES for call in block.calls)
     put = "take the least or greatest of them" if extreme else "add them up"
     for subject in _ranged(block):
-        name = quoted(_short(block, subject))
+        name = quoted(short_name(block, subject.index))
         if subject.type == TIMESTAMP:
             way, written = "hour by hour", f"{name} - ({name} % {HOUR}) = :hour"
         elif is_number(subject.type):
@@ -37,7 +37,7 @@ def classes(block: Block) -> Iterator[Change]:
             continue
         yield Change(
             text=f"Ask {way}, and {put}: write {written} for what is asked of {name}.",
-            query=_instead(_place(block, subject), _in_hour if subject.type == TIMESTAMP else _in_class),
+            query=_instead(place_of(block, subject.index), _in_hour if subject.type == TIMESTAMP else _in_class),
         )
 
 
@@ -49,11 +49,11 @@ def equalities(block: Block) -> Iterator[Change]:
             continue
         value = next((one for one in values if isinstance(one, Parameter)), None)
         if value is not None:
-            name = quoted(_short(block, subject))
+            name = quoted(short_name(block, subject.index))
             reason = ", since rows lie side by side for a range of one column only" if len(found) > 1 else ""
             yield Change(
                 text=f"Write {name} = {value.written}{reason}.",
-                query=_instead(_place(block, subject), partial(_equal, value)),
+                query=_instead(place_of(block, subject.index), partial(_equal, value)),
             )
 
 
@@ -64,10 +64,6 @@ def _ranged(block: Block) -> dict[Input, tuple[Literal | Parameter, ...]]:
         if test.op in INEQUALITIES and isinstance(test.subject, Input):
             found[test.subject] = (*found.get(test.subject, ()), *test.operands)
     return found
-
-
-def _short(block: Block, column: Input) -> str:
-    return block.name(column.index).split(".", 1)[1]
 
 
 def _in_hour(time: Expr) -> Expr:
@@ -90,11 +86,6 @@ def _equal(value: Expr, column: Expr) -> Expr:
     return Call("=", (column, value if value.type == column.type else Cast(value, column.type)), BOOLEAN)
 
 
-def _place(block: Block, column: Input) -> Place | None:
-    source = block.sources[block.source_at(column.index)]
-    return None if source.leaf is None else (source.leaf, column.index - source.start)
-
-
 def _instead(place: Place | None, made: Callable[[Expr], Expr]) -> Callable[[Query], Query]:
     """A query in which one condition stands for all that compare a column with constants by inequality."""
 
@@ -110,6 +101,7 @@ def _instead(place: Place | None, made: Callable[[Expr], Expr]) -> Callable[[Que
                     constant = core(left) if subject == core(right) else core(right)
                     if (
                         isinstance(subject, Input)
+                        and place is not None
                         and columns[subject.index] == place
                         and isinstance(constant, Literal | Parameter)
                     ):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import combinations, islice
 
-from viewkeeper.analysis import querychanges, rangechanges, tablechanges
+from viewkeeper.analysis import orderchanges, querychanges, rangechanges, tablechanges
 from viewkeeper.analysis.block import NotAnalysed
 from viewkeeper.analysis.change import Change
 from viewkeeper.analysis.flatten import block_of
@@ -44,7 +44,7 @@ def changes(query: Query, schema: Schema) -> Iterator[Change]:
     yield from tablechanges.words(block)
     yield from tablechanges.by_word(block)
     yield from tablechanges.cardinalities(query, schema)
-    yield from querychanges.orders(query, block)
+    yield from orderchanges.orders(query, block)
     yield from rangechanges.equalities(block)
     yield from rangechanges.classes(block)
     yield from querychanges.averages(query)
