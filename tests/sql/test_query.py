@@ -7,6 +7,7 @@ import pytest
 from tests.sql.tables import Catalog, catalog
 from viewkeeper.model.types import BIGINT
 from viewkeeper.plan.expr import Parameter
+from viewkeeper.plan.join import UnionAll
 from viewkeeper.plan.relation import Project
 from viewkeeper.plan.show import show
 from viewkeeper.plan.whole import Sort, is_whole
@@ -18,6 +19,29 @@ from viewkeeper.sql.statements import Query
 def query(text: str, tables: Catalog | None = None) -> Query:
     (parsed,) = parse(text)
     return query_of(parsed, (tables or catalog()).find)
+
+
+@pytest.mark.parametrize(
+    ("text", "same"),
+    [
+        ("((SELECT Name FROM Items))", "SELECT Name FROM Items"),
+        ("(SELECT Name FROM Items) LIMIT 5", "SELECT Name FROM Items LIMIT 5"),
+    ],
+)
+def test_a_query_may_begin_with_parentheses(text: str, same: str) -> None:
+    assert query(text) == query(same)
+
+
+def test_each_query_of_a_union_may_stand_in_parentheses() -> None:
+    queries = [
+        "(SELECT Name FROM Items ORDER BY Price LIMIT 5)",
+        "((WITH t AS (SELECT tag FROM Tags) SELECT tag FROM t))",
+    ]
+    union = query(" UNION ALL ".join(queries) + " LIMIT 3")
+    assert union.limit == 3
+    behind = [query(f"SELECT Name FROM Items UNION ALL {one}").plan for one in queries]
+    assert isinstance(union.plan, UnionAll)
+    assert list(union.plan.inputs) == [plan.inputs[1] for plan in behind if isinstance(plan, UnionAll)]
 
 
 def where(condition: str) -> Query:

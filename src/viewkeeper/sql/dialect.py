@@ -68,6 +68,8 @@ class StatementParser(TableSyntax, RowSyntax, JoinIndexSyntax, OptionSyntax):
         self._advance_chunk()
         readers = {**self.ALSO, **self.READERS}
         reader = next((read for words, read in readers.items() if self._match_text_seq(*words)), None)
+        if reader is None and self._begins_query():
+            reader = RowSyntax._select
         return reader(self) if reader is not None else self._refuse_statement()
 
     def _refuse_statement(self) -> NoReturn:

@@ -191,6 +191,19 @@ class Reader(SparkParser):
             self._fail(what)
         return value
 
+    def _whole_query(self) -> exp.Expr:
+        """The query that the rest of the statement is; sqlglot would read more than one that is in parentheses."""
+        place, first = self._index, self._curr
+        query = self._guarded(self._parse_statement)
+        self._end()
+        if query is None or (isinstance(query, exp.Select) and not query.expressions):
+            self._retreat(place + 1)
+            self._fail("a column or *")
+        if not isinstance(query, exp.Query) or (isinstance(query, exp.Subquery) and query.args.get("joins")):
+            hint = "Write SELECT * FROM (SELECT …) AS a, and the rest behind it."
+            raise syntax_error(self.sql, first.start, "a query in parentheses is only a part of this", hint=hint)
+        return query
+
     def _guarded(self, read: Callable[[], T]) -> T:
         """What sqlglot reads. Where it fails over a text that it did not foresee, a syntax error at that place."""
         try:

@@ -114,13 +114,17 @@ class RowSyntax(Reader):
     def _condition(self) -> exp.Expr | None:
         return self._value("a condition") if self._match(TokenType.WHERE) else None
 
+    def _begins_query(self) -> bool:
+        """Whether parentheses come next in which a query begins."""
+        words = (token for token in self._tokens if token.token_type != TokenType.L_PAREN)
+        first = next(words, None) if self._match(TokenType.L_PAREN, advance=False) else None
+        return first is not None and first.token_type in (TokenType.SELECT, TokenType.WITH)
+
     def _select(self) -> SelectTree:
-        self._retreat(self._index - 1)
-        query = self._guarded(self._parse_statement)
-        self._end()
-        if query is None or (isinstance(query, exp.Select) and not query.expressions):
-            self._retreat(1)
-            self._fail("a column or *")
+        self._retreat(0)
+        query = self._whole_query()
+        while isinstance(query, exp.Subquery) and [name for name, value in query.args.items() if value] == ["this"]:
+            query = query.this
         return SelectTree(query=query, words=self._outer_words())
 
     def _outer_words(self) -> dict[str, int]:

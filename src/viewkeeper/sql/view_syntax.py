@@ -111,12 +111,7 @@ class ViewSyntax(QuerySyntax):
     def _query(self) -> exp.Expr:
         if not self._match_set(_QUERY, advance=False):
             self._fail("SELECT")
-        first = self._index
-        query = self._guarded(self._parse_statement)
-        self._end()
-        if query is None or (isinstance(query, exp.Select) and not query.expressions):
-            self._retreat(first + 1)
-            self._fail("a column or *")
+        query = self._whole_query()
         self._check_constant(query)
         return query
 

@@ -10,6 +10,7 @@ from viewkeeper.model.types import BOOLEAN, INT_MAX
 from viewkeeper.plan.expr import Call, Case, Expr, Literal
 from viewkeeper.sql.constructs import bare, construct
 from viewkeeper.sql.query import refused
+from viewkeeper.sql.query.any_of import any_of_list
 from viewkeeper.sql.query.context import Context
 from viewkeeper.sql.query.fitting import Operand, fit, meet
 from viewkeeper.sql.query.spellings import FORMS, NAMES, PARTS, near
@@ -34,7 +35,7 @@ def bind_call(node: exp.Anonymous, binder: Binder) -> Expr:
     """A scalar function. Unsupported if it is not on the list, with the reason, or with names like it."""
     name = node.name.upper()
     if name not in FORMS and name not in NAMES:
-        raise refuse_function(name, node, binder.context)
+        raise any_of_list(name, node, binder.context) or refuse_function(name, node, binder.context)
     check_arguments(node, binder.context)
     if name in FORMS:
         return _form(name, node, binder)

@@ -14,6 +14,7 @@ from viewkeeper.sql.constructs import start_of
 from viewkeeper.sql.parse import Parsed
 from viewkeeper.sql.place import at, unsupported
 from viewkeeper.sql.query.refused import Refusal
+from viewkeeper.sql.query.refused_queries import IN_QUERIES
 from viewkeeper.sql.sources import Source
 
 if TYPE_CHECKING:
@@ -55,8 +56,9 @@ class Context:
         return unsupported(self.parsed.source, self.start(node), construct, detail=detail, hint=hint)
 
     def refusal(self, node: exp.Expr, refusal: Refusal, name: str = "") -> Unsupported:
-        """What refused.py says of a construct; `name` if it is not the same each time."""
-        return self.refuse(node, name or refusal.name, detail=refusal.detail, hint=refusal.hint)
+        """What refused.py says of a construct, or refused_queries.py; `name` if it is not the same each time."""
+        told = refusal if self.parameters is None else IN_QUERIES.get(refusal, refusal)
+        return self.refuse(node, name or told.name, detail=told.detail, hint=told.hint)
 
     def only_whole(self, node: exp.Expr, construct: str, *, detail: str, hint: str) -> None:
         """Unsupported, for a construct that needs all rows at once, unless the view is PERIODIC.

@@ -17,7 +17,7 @@ from viewkeeper.sql.query import refused, refused_joins
 from viewkeeper.sql.query.cluster import Cluster
 from viewkeeper.sql.query.columns import Columns, RowColumn
 from viewkeeper.sql.query.context import Context
-from viewkeeper.sql.query.joins import beside, check_kind, join
+from viewkeeper.sql.query.joins import beside, check_kind, join, lateral
 from viewkeeper.sql.query.refused import Refusal
 from viewkeeper.sql.query.rows import Bound, Rows
 from viewkeeper.sql.sources import Source, source_of
@@ -126,7 +126,7 @@ def _rows(node: exp.Expr, inner: SubQueries, *, is_alone: bool) -> Rows:
         case exp.Values():
             raise context.refusal(node, refused.VALUES)
     if isinstance(node, exp.Lateral | exp.Unnest):
-        raise context.refusal(node, refused.CLAUSES["laterals"])
+        raise lateral(node, context)
     raise context.refusal(node, refused.TABLE_FUNCTION, f"{construct(node)} in FROM")
 
 

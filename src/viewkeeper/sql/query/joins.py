@@ -30,7 +30,7 @@ def check_kind(node: exp.Join, context: Context) -> None:
     if node.args.get("method") == "NATURAL":
         raise context.refusal(node, refused_joins.NATURAL)
     if isinstance(node.this, exp.Lateral | exp.Unnest):
-        raise context.refusal(node, refused.CLAUSES["laterals"])
+        raise lateral(node.this, context, node)
     side, kind = node.side, node.kind
     known = kind in ("", "OUTER") if side in _OUTER else kind in ("", "INNER", "CROSS", *_SHOWS_LEFT)
     known = known or (side == "LEFT" and kind in _SHOWS_LEFT)
@@ -38,6 +38,12 @@ def check_kind(node: exp.Join, context: Context) -> None:
     if not known or others or (side and side not in _OUTER):
         words = [node.method, side, kind, "JOIN"]
         raise context.refusal(node, refused_joins.OTHER_JOIN, " ".join(word for word in words if word))
+
+
+def lateral(node: exp.Expr, context: Context, place: exp.Expr | None = None) -> Exception:
+    """The refusal of LATERAL, which has a query or a function, and of UNNEST."""
+    has_query = isinstance(node, exp.Lateral) and isinstance(node.this, exp.Query)
+    return context.refusal(place or node, refused.LATERAL_QUERY if has_query else refused.CLAUSES["laterals"])
 
 
 def beside(left: Cluster, right: Cluster, context: Context) -> Cluster:

@@ -191,6 +191,12 @@ CLAUSES: dict[str, Refusal] = {
 }
 """Clauses of SELECT and of a table in FROM, by sqlglot's name for them."""
 
+LATERAL_QUERY = Refusal(
+    name="LATERAL (sub-query)",
+    detail="It computes a query for each row.",
+    hint="Join its table with ON, and take the first rows of each when the view is read: KEY (col, …) makes that a "
+    "short scan.",
+)
 VALUES = Refusal(name="VALUES in FROM", detail="A view follows tables and views.", hint="Put the rows into a table.")
 TABLE_FUNCTION = Refusal(detail="A view follows tables and views.", hint="Put the rows into a table.")
 RECURSIVE = Refusal(
