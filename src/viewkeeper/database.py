@@ -212,7 +212,7 @@ class Database:
         Args:
             create: make the indexes and views that it needs; Unbounded if none would do. Without it, they have to be
                 there when it is run.
-            maintain: the mode of what is made, as it stands behind MAINTAIN.
+            maintain: the mode of what is made, as it stands behind MAINTAIN; not PERIODIC.
             name: what views that it needs are called after.
         """
         from viewkeeper.write.preparing import prepare_query

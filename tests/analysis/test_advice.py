@@ -171,6 +171,14 @@ def test_a_mode_that_there_is_not_is_refused_before_anything_is_made(db: vk.Data
     assert list(db.views()) == []
 
 
+@pytest.mark.parametrize("create", [False, True])
+def test_what_queries_need_is_not_made_periodic(db: vk.Database, create: bool) -> None:
+    with pytest.raises(vk.BadParameter, match="PERIODIC 1 MINUTE is no mode for what queries need") as caught:
+        db.prepare(NEWEST, create=create, maintain="PERIODIC 1 MINUTE")
+    assert caught.value.hint == "Write EVERY 1 MINUTE."
+    assert list(db.views()) == []
+
+
 def test_a_staging_view_counts_in_each_query_that_is_answered_over_it(db: vk.Database) -> None:
     recent = "SELECT tag, COUNT(*) AS n FROM (SELECT * FROM Tags ORDER BY timestamp DESC LIMIT {}) AS r GROUP BY tag"
     queries = {"first": recent.format(500), "other": recent.format(100), "again": recent.format(500)}

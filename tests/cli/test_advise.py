@@ -259,14 +259,26 @@ def test_files_without_a_query_are_a_usage_error(text: str, here: Path) -> None:
     assert "no query was found in a.sql, b.sql" in done.err
 
 
+def flat(printed: str) -> str:
+    """Without the frame around a usage error."""
+    return " ".join(printed.replace("│", "").split())
+
+
 @pytest.mark.parametrize(
     "mode", ["FOO", "", "SYNC x", "SYNC; DROP TABLE t", "EVERY", "SYNC AS SELECT 1", "EVERY 1 MILLISECOND"]
 )
 def test_a_mode_that_there_is_not_is_a_usage_error(mode: str, files: dict[str, Path]) -> None:
     done = run("advise", files["schema"], files["good"], "--maintain", mode)
     assert (done.code, done.out) == (2, "")
-    told = "The modes are DEFERRED, SYNC, LAZY, LOCAL, EVERY n unit and PERIODIC n unit"
-    assert told in " ".join(done.err.replace("│", "").split())
+    assert "The modes are DEFERRED, SYNC, LAZY, LOCAL and EVERY n unit, such as" in flat(done.err)
+
+
+def test_periodic_is_refused_before_anything_is_made(files: dict[str, Path], db: Path) -> None:
+    done = run("advise", db, files["good"], "--apply", "--maintain", "PERIODIC 90 SECONDS")
+    assert (done.code, done.out) == (2, "")
+    assert "--maintain: PERIODIC 90 SECONDS is no mode for what queries need." in flat(done.err)
+    assert "Write EVERY 90 SECONDS." in flat(done.err)
+    assert json.loads(ok("status", db, "--json"))["views"] == []
 
 
 def test_other_statements_are_refused_one_by_one_and_the_rest_is_analysed(files: dict[str, Path], here: Path) -> None:

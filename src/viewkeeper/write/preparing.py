@@ -44,7 +44,7 @@ class PreparedQuery:
 
 
 def prepare_query(db: Asked, sql: str, *, create: bool, maintain: str | None, name: str) -> PreparedQuery:
-    """Analyse a query, and with `create` make what it needs. BadParameter if `maintain` is no mode."""
+    """Analyse a query, and with `create` make what it needs. BadParameter if `maintain` is no mode for that."""
     mode = None if maintain is None else mode_of(maintain)
     verdict = db.explain(sql)
     if verdict.needs and name:
