@@ -196,15 +196,22 @@ class Database:
 
         return explain(self._reads, sql, slo=slo, name=name)
 
-    def advise(self, queries: Mapping[str, str], *, slo: str | float | None = None) -> Advice:
+    def advise(
+        self, queries: Mapping[str, str], *, slo: str | float | None = None, maintain: str | None = None
+    ) -> Advice:
         """What these queries, by name, need together and what that costs each table; str() is the report.
 
         Args:
             slo: how long an execution of each may take, as for `explain`.
+            maintain: the mode of what is to be made, as for `prepare`, where it can be; else there is a note.
         """
+        from viewkeeper.analysis.ddl import mode_of
         from viewkeeper.read.advising import advise_on
+        from viewkeeper.write.inmode import in_mode
 
-        return advise_on(self._reads, queries, slo=slo)
+        mode = None if maintain is None else mode_of(maintain)
+        advice = advise_on(self._reads, queries, slo=slo)
+        return advice if mode is None else in_mode(self._store.catalog(), advice, mode)
 
     def prepare(self, sql: str, *, create: bool = False, maintain: str | None = None, name: str = "") -> PreparedQuery:
         """A query to be run many times: call what this gives with its parameters.

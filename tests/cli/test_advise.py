@@ -199,6 +199,15 @@ def test_apply_creates_what_is_needed_and_then_nothing_is(files: dict[str, Path]
     assert ok("query", db, "SELECT COUNT(*) AS n FROM Tags WHERE tag = 'a'", "-f", "json") == '{"n": 1}\n'
 
 
+def test_apply_goes_on_where_something_cannot_be_in_the_mode(files: dict[str, Path], db: Path) -> None:
+    ok("sql", db, "-c", "CREATE MATERIALIZED VIEW n AS SELECT tag, COUNT(*) AS n FROM Tags GROUP BY tag")
+    files["good"].write_text(f"SELECT tag, n FROM n ORDER BY n DESC LIMIT 3;{GOOD}", encoding="utf-8")
+    done = run("advise", db, files["good"], "--apply", "--maintain", "SYNC")
+    assert done.code == 0, done.err
+    assert 'index "n_by_n" cannot be SYNC over view "n", which is DEFERRED' in done.out
+    assert "to be created" not in ok("advise", db, files["good"])
+
+
 def test_the_mode_is_in_the_statements(files: dict[str, Path]) -> None:
     out = ok("advise", files["schema"], files["good"], "--maintain", "SYNC")
     assert "  CREATE INDEX Tags_by_tag_votes ON Tags (tag, votes DESC) MAINTAIN SYNC;" in out.splitlines()
@@ -208,7 +217,7 @@ def test_json_is_one_object(files: dict[str, Path]) -> None:
     done = run("advise", files["schema"], files["good"], files["bad"], "--json")
     found = json.loads(done.out)
     assert done.code == 1
-    assert list(found) == ["good", "slo_ms", "queries", "tables", "ddl", "levels"]
+    assert list(found) == ["good", "slo_ms", "queries", "tables", "ddl", "notes", "levels"]
     assert [(one["name"], one["level"], one["good"]) for one in found["queries"]] == [
         ("tagsOf", "SI-0", True),
         ("query_2", "SI-1", True),

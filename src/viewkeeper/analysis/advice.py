@@ -79,11 +79,12 @@ class TableCost:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Advice:
-    """`ddl` are the statements to run, in this order."""
+    """`ddl` are the statements to run, in this order. `notes` say what cannot be in the mode wanted, and why."""
 
     queries: tuple[Advised, ...]
     tables: Mapping[str, TableCost] = field(default_factory=dict)
     ddl: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
     slo: float | None = None
 
     @property

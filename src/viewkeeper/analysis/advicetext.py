@@ -29,6 +29,8 @@ def _parts(advice: Advice) -> Iterator[list[str]]:
         yield costs
     if advice.ddl:
         yield ["to be created:", *(f"  {text};" for text in advice.ddl)]
+    if advice.notes:
+        yield ["not in the mode that was asked for:", *(f"  {text}" for text in advice.notes)]
 
 
 def _queries(advice: Advice) -> Iterator[str]:

@@ -46,13 +46,18 @@ def _periodic(wanted: Maintain) -> BadParameter:
     )
 
 
+def is_periodic(ddl: str) -> bool:
+    """Whether a CREATE statement of the analysis makes a view that has to be PERIODIC."""
+    return " MAINTAIN PERIODIC " in ddl
+
+
 def maintained(ddl: str, mode: str | None) -> str:
     """A CREATE statement of the analysis with MAINTAIN; one that is PERIODIC stays so.
 
     >>> maintained("CREATE INDEX i ON t (a)", "SYNC")
     'CREATE INDEX i ON t (a) MAINTAIN SYNC'
     """
-    if mode is None or " MAINTAIN PERIODIC " in ddl:
+    if mode is None or is_periodic(ddl):
         return ddl
     if ddl.startswith("CREATE INDEX"):
         return f"{ddl} MAINTAIN {mode}"

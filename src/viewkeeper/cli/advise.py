@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -59,11 +59,10 @@ def advise(
         raise typer.BadParameter(f"no query was found in {', '.join(map(shown, names))}")
     if apply and found.definitions:
         raise typer.BadParameter("--apply creates what queries need; run CREATE statements with viewkeeper sql first")
-    advice = _advice(path, found, slo)
-    ddl = _maintained(advice, mode)
-    _print(advice, ddl, levels=levels, as_json=as_json)
+    advice = _advice(path, found, slo, mode)
+    _print(advice, levels=levels, as_json=as_json)
     if apply and path is not None:
-        _apply(path, ddl)
+        _apply(path, advice.ddl)
     if not advice.is_good:
         raise typer.Exit(1)
 
@@ -77,27 +76,27 @@ def _mode(maintain: str | None) -> str | None:
         raise typer.BadParameter(f"--maintain: {' '.join([error.message + '.', error.detail, error.hint])}") from None
 
 
-def _advice(path: Path | None, found: Queries, slo: str | None) -> Advice:
+def _advice(path: Path | None, found: Queries, slo: str | None, mode: str | None) -> Advice:
     with ExitStack() as stack:
         if path is not None:
             db = stack.enter_context(open_existing(path))
             if not found.definitions:
-                return _advised(db, found, slo)
+                return _advised(db, found, slo, mode)
         else:
             db = None
         empty = stack.enter_context(_like(db, stack.enter_context(TemporaryDirectory(prefix="viewkeeper-"))))
         _define(empty, found.definitions)
-        return _advised(empty, found, slo)
+        return _advised(empty, found, slo, mode)
 
 
-def _advised(db: Database, found: Queries, slo: str | None) -> Advice:
+def _advised(db: Database, found: Queries, slo: str | None, mode: str | None) -> Advice:
     """The advice on the queries, with where they stand; other statements are refused among them."""
     from dataclasses import replace
 
     from viewkeeper.analysis.advice import Advised
 
     asked = {name: one.in_place for name, one in found.queries.items() if not one.refusal}
-    advice = db.advise(asked, slo=slo)
+    advice = db.advise(asked, slo=slo, maintain=mode)
     by_name = {one.name: one for one in advice.queries}
     queries = [
         replace(by_name.get(name) or Advised(name=name, sql="", error=one.refusal), sql=one.text, where=one.where)
@@ -150,26 +149,18 @@ def _like(db: Database | None, folder: str) -> Database:
     return made
 
 
-def _maintained(advice: Advice, mode: str | None) -> list[str]:
-    from viewkeeper.analysis.ddl import maintained
-
-    return [maintained(text, mode) for text in advice.ddl]
-
-
-def _print(advice: Advice, ddl: list[str], *, levels: bool, as_json: bool) -> None:
+def _print(advice: Advice, *, levels: bool, as_json: bool) -> None:
     if as_json:
-        typer.echo(json.dumps(_as_json(advice, ddl), indent=2, ensure_ascii=False))
+        typer.echo(json.dumps(_as_json(advice), indent=2, ensure_ascii=False))
     elif levels:
         from viewkeeper.analysis.advicetext import levels_text
 
         typer.echo(levels_text(advice))
     else:
-        from dataclasses import replace
-
-        typer.echo(str(replace(advice, ddl=tuple(ddl))))
+        typer.echo(str(advice))
 
 
-def _apply(path: Path, ddl: list[str]) -> None:
+def _apply(path: Path, ddl: Sequence[str]) -> None:
     from viewkeeper import database
 
     with database.open(path) as db:
@@ -178,7 +169,7 @@ def _apply(path: Path, ddl: list[str]) -> None:
             db.execute(text)
 
 
-def _as_json(advice: Advice, ddl: list[str]) -> dict[str, Any]:
+def _as_json(advice: Advice) -> dict[str, Any]:
     """Names are never taken away from it; new ones may come."""
     from viewkeeper.analysis.advice import table_one
 
@@ -187,7 +178,8 @@ def _as_json(advice: Advice, ddl: list[str]) -> dict[str, Any]:
         "slo_ms": advice.slo,
         "queries": [_query_json(one) for one in advice.queries],
         "tables": _costs_json(advice.tables),
-        "ddl": ddl,
+        "ddl": advice.ddl,
+        "notes": advice.notes,
         "levels": table_one(advice),
     }
 
