@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import pkgutil
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -288,6 +290,33 @@ def test_periodic_is_refused_before_anything_is_made(files: dict[str, Path], db:
     assert "--maintain: PERIODIC 90 SECONDS is no mode for what queries need." in flat(done.err)
     assert "Write EVERY 90 SECONDS." in flat(done.err)
     assert json.loads(ok("status", db, "--json"))["views"] == []
+
+
+@pytest.mark.parametrize("broken", ["viewkeeper.analysis.advice.analyse_within", "viewkeeper.read.advising.query_of"])
+def test_a_mistake_of_ours_ends_one_query_and_not_the_others(
+    broken: str, files: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole, place = pkgutil.resolve_name(broken), broken.rpartition(".")
+    calls: list[object] = []
+
+    def fails_once(*args: Any, **named: Any) -> Any:
+        calls.append(args)
+        if len(calls) % 3 == 2:
+            raise KeyError("ours")
+        return whole(*args, **named)
+
+    monkeypatch.setattr(pkgutil.resolve_name(place[0]), place[2], fails_once)
+    done = run("advise", files["schema"], files["good"])
+    assert (done.code, done.err) == (1, "")
+    assert levels(done.out) == {"tagsOf": "SI-0", "query_2": "refused", "howMany": "SI-2"}
+    assert "query_2 is refused (" in flat(done.out)
+    assert "error[internal]: KeyError: 'ours' hint: This is a mistake in viewkeeper. Run it with" in flat(done.out)
+    calls.clear()
+    asked = run("--traceback", "advise", files["schema"], files["good"], "--json")
+    assert asked.err.startswith("Traceback (most recent call last):")
+    found = json.loads(asked.out)
+    assert (asked.code, found["good"], found["queries"][1]["good"]) == (1, False, False)
+    assert found["queries"][1]["error"].startswith("error[internal]: KeyError: 'ours'")
 
 
 def test_other_statements_are_refused_one_by_one_and_the_rest_is_analysed(files: dict[str, Path], here: Path) -> None:

@@ -15,6 +15,7 @@ from viewkeeper.analysis.maintenance import totals
 from viewkeeper.analysis.schema import Schema, Stored
 from viewkeeper.analysis.sqltext import quoted
 from viewkeeper.analysis.verdict import LEVELS, UNBOUNDED, ChangeCost, Verdict
+from viewkeeper.errors import ViewkeeperError
 from viewkeeper.plan.relation import scans
 from viewkeeper.sql.statements import Query
 
@@ -23,12 +24,13 @@ REFUSED = "refused"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NamedQuery:
-    """A query, or with `error` the reason why the text is none that could be analysed."""
+    """A query, or with `error` the reason why the text is none that could be analysed; `cause` as in `Advised`."""
 
     name: str
     sql: str
     query: Query | None = None
     error: str = ""
+    cause: Exception | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,13 +40,15 @@ class Advised:
     `invariants` are in the order of INVARIANTS: "I" is independent of the size of the data, "D" depends on it, "-" is
     not needed. `where` is the file and line of its text, if it is from a file. `costs` are, by table, what a changed
     row costs over all indexes and views that the query is answered from, those that exist and those that others need
-    as well included; how much of it is new is what does not exist yet.
+    as well included; how much of it is new is what does not exist yet. `cause` is there if it is a mistake of ours that
+    the query was not analysed.
     """
 
     name: str
     sql: str
     verdict: Verdict | None = None
     error: str = ""
+    cause: Exception | None = None
     where: str = ""
     costs: Mapping[str, TableCost] = field(default_factory=dict)
     invariants: tuple[str, ...] = ()
@@ -102,24 +106,36 @@ def advise(
 ) -> Advice:
     """The verdicts, the cost of each table and the statements. `predict` is asked only if there is an `slo`, in ms."""
     work = _Work(schema, slo, predict if slo is not None else None)
+    failed: dict[int, NamedQuery] = {}
     for number, one in enumerate(queries):
         if one.query is not None:
-            work.add(number, one.name, one.query)
+            try:
+                work.add(number, one.name, one.query)
+            except ViewkeeperError:
+                raise
+            except Exception as cause:  # noqa: BLE001  (whatever is wrong with one, the others are told of)
+                failed[number] = not_analysed(one.name, one.sql, cause)
     work.leave_out_prefixes()
     found, ddl = work.result()
-    costs = {number: work.costs_of(verdict) for number, verdict in found.items()}
-    advised = [
-        Advised(
-            name=one.name,
-            sql=one.sql,
-            error=one.error,
-            verdict=found.get(number),
-            costs=costs.get(number, {}),
-            invariants=() if one.query is None else invariants_of(one.query, found[number], schema, work.known),
-        )
-        for number, one in enumerate(queries)
-    ]
+    advised = [_advised(failed.get(number, one), found.get(number), work) for number, one in enumerate(queries)]
     return Advice(queries=tuple(advised), tables=work.costs(), ddl=ddl, slo=slo)
+
+
+def not_analysed(name: str, sql: str, cause: Exception) -> NamedQuery:
+    """A query whose analysis failed by a mistake of ours."""
+    error = f"error[internal]: {type(cause).__name__}: {cause}\n  hint: This is a mistake in viewkeeper. Report it."
+    return NamedQuery(name=name, sql=sql, error=error, cause=cause)
+
+
+def _advised(one: NamedQuery, verdict: Verdict | None, work: _Work) -> Advised:
+    if one.query is None or verdict is None:
+        return Advised(name=one.name, sql=one.sql, error=one.error, cause=one.cause)
+    try:
+        invariants = invariants_of(one.query, verdict, work.schema, work.known)
+        costs = work.costs_of(verdict)
+    except Exception as cause:  # noqa: BLE001  (the same)
+        return _advised(not_analysed(one.name, one.sql, cause), None, work)
+    return Advised(name=one.name, sql=one.sql, verdict=verdict, costs=costs, invariants=invariants)
 
 
 class _Work:
@@ -135,6 +151,9 @@ class _Work:
 
     def add(self, number: int, name: str, query: Query) -> None:
         found = self._analysed(name, query, self.known)
+        if found.made:
+            # What fails over these fails here, where it is known which query needs them.
+            totals(self.known.with_objects(*found.made))
         self.queries[number], self.verdicts[number] = (name, query), found
         self.made |= {one.id: one for one in found.made}
         self.known = self.known.with_objects(*found.made)
@@ -148,10 +167,11 @@ class _Work:
             if not any(_begins(one, index) for one in others) or any(number in _read_by(one) for one in others):
                 continue
             less = Schema({key: one for key, one in self.known.objects.items() if key != number})
-            again: dict[int, Verdict] = {}
-            for place, verdict in self.verdicts.items():
-                if index.name in verdict.uses:
-                    again[place] = self._analysed(*self.queries[place], less)
+            places = [place for place, verdict in self.verdicts.items() if index.name in verdict.uses]
+            try:
+                again = {place: self._analysed(*self.queries[place], less) for place in places}
+            except Exception:  # noqa: BLE001  (a mistake of ours: it is as well to keep the index)
+                continue
             if all(self._is_as_good(one, self.verdicts[place]) for place, one in again.items()):
                 del self.made[number]
                 self.known = less

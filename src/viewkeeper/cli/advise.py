@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from viewkeeper.cli.explain import Slo
-from viewkeeper.cli.failing import print_error
+from viewkeeper.cli.failing import INTERNAL, internal, print_error, print_traceback
 from viewkeeper.cli.opening import open_existing
 from viewkeeper.cli.queryfile import Placed, Queries, read_queries, shown
 from viewkeeper.errors import BadParameter, TableExists, ViewkeeperError
@@ -102,7 +102,17 @@ def _advised(db: Database, found: Queries, slo: str | None, mode: str | None) ->
         replace(by_name.get(name) or Advised(name=name, sql="", error=one.refusal), sql=one.text, where=one.where)
         for name, one in found.queries.items()
     ]
-    return replace(advice, queries=tuple(queries))
+    return replace(advice, queries=tuple(map(_told, queries)))
+
+
+def _told(one: Advised) -> Advised:
+    """A query that a mistake of ours kept from being analysed, told as the program tells of one."""
+    from dataclasses import replace
+
+    if one.cause is None:
+        return one
+    print_traceback(one.cause)
+    return replace(one, error=f"error[{INTERNAL}]: {internal(one.cause)}")
 
 
 def _define(db: Database, definitions: list[Placed]) -> None:

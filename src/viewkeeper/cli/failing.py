@@ -17,6 +17,8 @@ from viewkeeper.errors import BadParameter, Unbounded, ViewkeeperError, WrongTyp
 INTERRUPTED = 130
 PIPE_CLOSED = 141
 """As the shell has it for a program that a signal ended."""
+INTERNAL = "internal"
+"""The code of what is a mistake of ours."""
 _WRITTEN = {"TIMESTAMP": "TIMESTAMP '2026-01-31 10:00:00'", "DATE": "DATE '2026-01-31'", "BINARY": "X'00ff'"}
 """Constants of the types that a text is not taken for."""
 _TYPES = "|".join(_WRITTEN)
@@ -50,12 +52,16 @@ def reported(command: Callable[..., None]) -> Callable[..., None]:
         except Exception as error:
             if Failing.traceback or type(error).__module__.startswith(("click", "typer")):
                 raise
-            message = f"{type(error).__name__}: {error}"
-            hint = "This is a mistake in viewkeeper. Run it with --traceback, and report what it prints."
-            print_error(ViewkeeperError(message, hint=hint), code="internal")
+            print_error(internal(error), code=INTERNAL)
             raise typer.Exit(1) from None
 
     return run
+
+
+def internal(error: Exception) -> ViewkeeperError:
+    """A mistake of ours as it is told."""
+    hint = "This is a mistake in viewkeeper. Run it with --traceback, and report what it prints."
+    return ViewkeeperError(f"{type(error).__name__}: {error}", hint=hint)
 
 
 def print_error(error: ViewkeeperError, *, where: str = "", code: str = "") -> None:
@@ -64,12 +70,17 @@ def print_error(error: ViewkeeperError, *, where: str = "", code: str = "") -> N
         error = _in_commands(error)
     elif isinstance(error, BadParameter | WrongType):
         error = _as_written(error)
+    print_traceback(error)
+    label = typer.style(f"error[{code or error.code}]:", fg=typer.colors.RED, bold=True)
+    typer.echo(f"{label} {where}{error}", err=True)
+
+
+def print_traceback(error: Exception) -> None:
+    """On standard error, if it was asked for."""
     if Failing.traceback:
         import traceback
 
         traceback.print_exception(error)
-    label = typer.style(f"error[{code or error.code}]:", fg=typer.colors.RED, bold=True)
-    typer.echo(f"{label} {where}{error}", err=True)
 
 
 def _in_commands(error: Unbounded) -> Unbounded:

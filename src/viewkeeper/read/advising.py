@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from viewkeeper.analysis.advice import Advice, NamedQuery, advise
+from viewkeeper.analysis.advice import Advice, NamedQuery, advise, not_analysed
 from viewkeeper.errors import Unsupported, ViewkeeperError
 from viewkeeper.read.latency import goal_of, predicted
 from viewkeeper.read.prepared import schema_now
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def advise_on(handle: Handle, queries: Mapping[str, str], *, slo: str | float | None = None) -> Advice:
-    """What the queries need together, by name. One that is no query is told of, and the others go on."""
+    """What the queries need together, by name. One that is none, or that fails, is told of, and the others go on."""
     catalog = handle.store.catalog()
     return advise(
         [_named(name, sql, catalog) for name, sql in queries.items()],
@@ -37,3 +37,5 @@ def _named(name: str, sql: str, catalog: Catalog) -> NamedQuery:
         return NamedQuery(name=name, sql=sql, query=query_of(parsed[0], finder(catalog)))
     except ViewkeeperError as error:
         return NamedQuery(name=name, sql=sql, error=str(error))
+    except Exception as cause:  # noqa: BLE001  (whatever is wrong with one, the others are told of)
+        return not_analysed(name, sql, cause)
