@@ -103,9 +103,14 @@ def test_of_two_that_ask_for_the_key_rows_are_looked_up_by_one(db: vk.Database) 
 
 
 def test_what_only_in_says_of_a_row_is_not_so_of_all_that_are_read(db: vk.Database) -> None:
-    """A view has posts of any likes, and the first of them are not those that are wanted."""
+    """A view has posts of any likes, and the first of them are not those that are wanted: it is stored by likes."""
     liked = "p.likes IN (SELECT followee FROM follows WHERE follower = :me AND followee = :likes)"
-    assert db.explain(f"SELECT p.id FROM posts p WHERE p.id <> -1 AND {liked} LIMIT 3").level == "unbounded"
+    asked = f"SELECT p.id FROM posts p WHERE p.author <> -1 AND {liked} LIMIT 3"
+    prepared = db.prepare(asked, create=True, maintain="SYNC")
+    assert prepared.verdict.uses == ("follows", "posts_rows")
+    assert "posts_rows (likes = :likes), first 3" in prepared.verdict.plan
+    assert [row["id"] for row in prepared(me=1, likes=2)] == [2, 5, 8]
+    assert list(prepared(me=1, likes=1)) == []
 
 
 @pytest.fixture

@@ -204,3 +204,38 @@ def test_sides_of_or_are_suggested_only_if_each_has_a_bound(db: vk.Database) -> 
     found = db.explain("SELECT id FROM people WHERE id = :a OR age <> :b LIMIT 5")
     assert found.level == "unbounded"
     assert not any("OR" in one.text for one in found.suggestions)
+
+
+SALES = "CREATE TABLE sales (id BIGINT PRIMARY KEY, shop STRING, amount INT)"
+SHOPS = "(SELECT shop, COUNT(*) AS n FROM sales GROUP BY shop) AS g"
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT shop, SUM(amount) AS total, RANK() OVER (ORDER BY SUM(amount) DESC) AS r FROM sales GROUP BY shop",
+        "SELECT SUM(SUM(amount)) OVER () AS total FROM sales GROUP BY shop",
+        f"SELECT shop, ROW_NUMBER() OVER (ORDER BY n, shop) AS r FROM {SHOPS}",
+        "SELECT shop, ROW_NUMBER() OVER (ORDER BY shop) AS r FROM (SELECT DISTINCT shop FROM sales) AS g",
+    ],
+)
+def test_window_functions_over_groups_have_no_bound_and_run_all_the_same(db: vk.Database, sql: str) -> None:
+    db.execute(SALES)
+    for number in range(6):
+        db.put("sales", {"id": number, "shop": "abc"[number % 3], "amount": number})
+    found = db.explain(sql)
+    assert (found.level, found.suggestions) == ("unbounded", ())
+    assert "a window function is computed from all rows of its partition" in found.reason
+    assert len(list(db.query(sql, allow_scan=True))) == 3
+
+
+def test_several_joins_may_each_be_suggested_as_a_left_join(db: vk.Database) -> None:
+    db.execute(
+        "CREATE TABLE items (ticket BIGINT, line INT, PRIMARY KEY (ticket, line));"
+        "CREATE TABLE refunds (id BIGINT PRIMARY KEY, ticket BIGINT)"
+    )
+    mine = "t.id FROM tickets t JOIN {0} x ON x.ticket = t.id WHERE t.project = :p"
+    sql = f"SELECT {mine.format('items')} UNION ALL SELECT {mine.format('refunds')} ORDER BY id LIMIT 20"
+    found = db.explain(sql)
+    assert found.level == "unbounded"
+    assert list(db.query(sql, p=1, allow_scan=True)) == []

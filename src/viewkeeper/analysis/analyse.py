@@ -10,13 +10,13 @@ What exists is preferred to what is to be made, and of what is to be made that w
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from viewkeeper.analysis.answer import answer, tables_of
 from viewkeeper.analysis.block import Block, NotAnalysed
 from viewkeeper.analysis.computed import with_computed
-from viewkeeper.analysis.construct import INEXACT, Constructed, Refused, construct
+from viewkeeper.analysis.construct import INEXACT, Constructed, Refused, construct, has_lists
 from viewkeeper.analysis.eager import grouped_first, pre_aggregated
 from viewkeeper.analysis.flatten import block_of
 from viewkeeper.analysis.groupsources import over_groups
@@ -24,6 +24,7 @@ from viewkeeper.analysis.hotspots import around, staged
 from viewkeeper.analysis.levels import level_of, view_level
 from viewkeeper.analysis.maintenance import totals
 from viewkeeper.analysis.overviews import is_ranked_inexactly, plans_over, ranked
+from viewkeeper.analysis.partial import over_partial
 from viewkeeper.analysis.planning import NotPlanned, Planned, plan_block
 from viewkeeper.analysis.reasons import NO_HELP, reason_of
 from viewkeeper.analysis.schema import Schema, Stored
@@ -104,8 +105,13 @@ class _Attempts:
         """
         if indexed is not None and indexed.level != UNBOUNDED:
             return indexed
-        found = (made() for made in (self._over_new, self._over_groups, self._staged))
+        found = (made() for made in self._ways)
         return next((one for one in found if one is not None and one.level != UNBOUNDED), None)
+
+    @property
+    def _ways(self) -> Iterator[Callable[[], Verdict | None]]:
+        """The ways to answer the block over what is made for it, the simplest first."""
+        return iter((self._over_indexed, self._over_new, self._over_partial, self._over_groups, self._staged))
 
     def _reason(self, indexed: Planned | NotPlanned, found: Verdict | None) -> str:
         """Why neither an index nor a view gives the query a bound."""
@@ -156,18 +162,33 @@ class _Attempts:
     def _rank(self, planned: Planned) -> tuple[int, tuple[int, int, int]]:
         return LEVELS.index(level_of(planned.uses(), self.schema)), planned.reads.cost
 
+    def _over_indexed(self) -> Verdict | None:
+        """The block over an index of a view that is there."""
+        found: list[Planned] = []
+        for view in list(filter(self._is_bounded, self.schema.views())):
+            found += [*ranked(self.block, view, self.schema), *plans_over(self.block, view, self.schema, propose=True)]
+        return self._fewest([answer(self.query, one, self.schema) for one in found])
+
     def _over_new(self) -> Verdict | None:
         """The block over a view that is made for it."""
-        for widen in (True,) if self.widen else (False, True):
-            try:
-                made = construct(self.block, self._view_name(), self.schema.next_id(), widen=widen)
-            except (Refused, NotAnalysed) as error:
-                self.refusals.append(error if isinstance(error, Refused) else Refused(str(error)))
-                return None
-            found = self._answered_by(made)
-            if found is not None:
-                return found
+        for keeps_lists in (False, True) if has_lists(self.block) else (False,):
+            for widen in (True,) if self.widen else (False, True):
+                try:
+                    made = construct(
+                        self.block, self._view_name(), self.schema.next_id(), widen=widen, keeps_lists=keeps_lists
+                    )
+                except (Refused, NotAnalysed) as error:
+                    self.refusals.append(error if isinstance(error, Refused) else Refused(str(error)))
+                    break
+                found = self._answered_by(made)
+                if found is not None:
+                    return found
         return None
+
+    def _over_partial(self) -> Verdict | None:
+        """The block over a view of those rows of one source that its own conditions keep."""
+        found = over_partial(self.block, self.schema, self.name)
+        return self._fewest([answer(self.query, one.planned, self.schema, one.made, self.below) for one in found])
 
     def _over_groups(self) -> Verdict | None:
         """The block over views of the groups in its FROM, by indexes that exist or are made, or by one more view."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from viewkeeper.analysis.block import WORD, conjuncts_of
 from viewkeeper.model.types import STRING
 from viewkeeper.plan.casts import keeps_all
-from viewkeeper.plan.expr import Call, Cast, Expr, Literal, Parameter
+from viewkeeper.plan.expr import Call, Cast, Expr, Input, Literal, Parameter
 from viewkeeper.plan.filling import ANY_LENGTH
 from viewkeeper.plan.likes import Wild, like_parts
 
@@ -143,6 +143,24 @@ def equal_pair(conjunct: Expr) -> tuple[Expr, Expr] | None:
             sides = core(left), core(right)
             return None if all(map(is_constant, sides)) or _is_list(sides[1]) else sides
     return None
+
+
+def excluded_by(conjunct: Expr, *, turned: bool = False) -> tuple[Input | None, tuple[Expr, ...]]:
+    """A column, and what a condition says that it is none of: `a <> :x`, `a NOT IN (1, 2)`; with `turned`, `:x <> a`.
+
+    None if it says no such thing, or if how many there are is not known.
+    """
+    others: tuple[Expr, ...]
+    match conjunct:
+        case Call("<>", (left, right), _) | Call("not", (Call("=", (left, right), _),), _):
+            subject, others = (core(right), (left,)) if turned else (core(left), (right,))
+        case Call("not", (Call("in", (left, *rest), _),), _) if not turned:
+            subject, others = core(left), tuple(rest)
+        case _:
+            return None, ()
+    if not isinstance(subject, Input) or any(map(_is_list, others)):
+        return None, ()
+    return subject, others
 
 
 def says_beginning(pattern: Parameter) -> bool:

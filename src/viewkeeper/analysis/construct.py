@@ -46,7 +46,10 @@ class Constructed:
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """The inner sources of a block, and which expressions are compared with parameters."""
+    """The inner sources of a block, and which expressions are compared with parameters.
+
+    With `keeps_lists`, lists of constants stay in the view as other conditions do; else what is in them is in its key.
+    """
 
     block: Block
     inner: Block
@@ -54,6 +57,7 @@ class Compared:
     text: ViewText
     a_eq: tuple[Expr, ...]
     a_ineq: tuple[Expr, ...]
+    keeps_lists: bool = False
 
     @property
     def predicates(self) -> list[Expr]:
@@ -62,8 +66,8 @@ class Compared:
         for members in self.conditions.classes():
             kept = sorted((one for one in members if not has_parameter(one)), key=is_constant)
             found += [equality(kept[0], other) for other in kept[1:]]
-        tests = self.conditions.tests
-        found += [test.conjunct for test in tests if test.op != "in" and not has_parameter(test.conjunct)]
+        tests = [test for test in self.conditions.tests if test.op != "in" or self.keeps_lists]
+        found += [test.conjunct for test in tests if not has_parameter(test.conjunct)]
         return found + [one for one in self.conditions.other if not has_parameter(one)]
 
     def shown(self, expr: Expr) -> str:
@@ -95,14 +99,20 @@ class Compared:
 
 
 def construct(
-    block: Block, name: str, number: int, *, widen: bool = True, windows: Mapping[int, str] | None = None
+    block: Block,
+    name: str,
+    number: int,
+    *,
+    widen: bool = True,
+    keeps_lists: bool = False,
+    windows: Mapping[int, str] | None = None,
 ) -> Constructed:
     """The view of a block's inner sources; Refused if none would do.
 
     With `widen` it has all columns that the query reads; else what is missing is looked up. With `windows`, the texts
     of queries in FROM by the number of their source, it is a view that is refreshed whole.
     """
-    found = compared(block, windows or {})
+    found = compared(block, windows or {}, keeps_lists=keeps_lists)
     if block.group is not None:
         from viewkeeper.analysis.groupviews import construct_groups
 
@@ -111,14 +121,14 @@ def construct(
     columns, width = _columns(found, widen)
     if any(found.text.is_approximate(expr) for expr, _ in columns[:width]):
         raise Refused(f"its rows would be stored by a sum of DOUBLE, {INEXACT}")
-    made = _made(found, name, number, columns, width)
+    made = made_view(found, name, number, columns, width)
     if made.stored.is_temporal and not windows:
         first = made.stored.columns[0].name
         raise Refused(f"its rows would be stored by {first}, which is TEMPORAL, and all new ones at one end of it")
     return made
 
 
-def compared(block: Block, windows: Mapping[int, str]) -> Compared:
+def compared(block: Block, windows: Mapping[int, str], *, keeps_lists: bool = False) -> Compared:
     """What of a block a view is made of; Refused if it has what no view has."""
     inner = inner_block(block)
     conditions = Conditions(inner.conjuncts)
@@ -139,7 +149,8 @@ def compared(block: Block, windows: Mapping[int, str]) -> Compared:
         if any(isinstance(one, Parameter) for one in members):
             a_eq += [one for one in members if not is_constant(one)][:1]
     for test in conditions.tests:
-        if test.op == "in" and not any(conditions.are_equal(test.subject, one) for one in a_eq):
+        is_kept = keeps_lists and not has_parameter(test.conjunct)
+        if test.op == "in" and not is_kept and not any(conditions.are_equal(test.subject, one) for one in a_eq):
             a_eq.append(test.subject)
     ranged = [(test.subject, test.operands) for test in conditions.tests if test.op in (*INEQUALITIES, "starts")]
     # Of a row, the columns behind the first one follow in the order of the query or in the key.
@@ -151,7 +162,12 @@ def compared(block: Block, windows: Mapping[int, str]) -> Compared:
             a_ineq.append(subject)
     # What grows with time comes last, so that new rows are spread.
     a_eq.sort(key=text.is_temporal)
-    return Compared(block, inner, conditions, text, tuple(a_eq), tuple(a_ineq))
+    return Compared(block, inner, conditions, text, tuple(a_eq), tuple(a_ineq), keeps_lists)
+
+
+def has_lists(block: Block) -> bool:
+    """Whether something is one of several constants."""
+    return any(test.op == "in" and not has_parameter(test.conjunct) for test in Conditions(block.conjuncts).tests)
 
 
 def _has_window(relation: Relation) -> bool:
@@ -237,7 +253,8 @@ def _window_key(source: Source) -> list[Expr] | None:
     return found
 
 
-def _made(found: Compared, name: str, number: int, columns: Sequence[tuple[Expr, bool]], width: int) -> Constructed:
+def made_view(found: Compared, name: str, number: int, columns: Sequence[tuple[Expr, bool]], width: int) -> Constructed:
+    """The view of rows with these columns, each with whether it descends; the first ones are its key."""
     text, exprs = found.text, [expr for expr, _ in columns]
     names = text.names(exprs)
     repeats = any(source.stored is None and _window_key(source) is None for source in found.inner.sources)

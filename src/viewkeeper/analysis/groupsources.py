@@ -58,7 +58,8 @@ def _first_derived(block: Block) -> int | None:
 def _groups_of(source: Source) -> Block | None:
     """What a source is, if that is all groups of something."""
     assert source.derived is not None
-    if len(source.derived.parts) != 1:
+    if len(source.derived.parts) != 1 or not source.derived.outputs:
+        # Of several parts, or with more columns: those of window functions.
         return None
     (part,) = source.derived.parts
     exprs = (*part.conjuncts, *part.outputs, *(part.group or ()))

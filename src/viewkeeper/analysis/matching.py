@@ -36,7 +36,7 @@ def rewritten(block: Block, view: Stored, schema: Schema) -> Iterator[Block]:
     if any(source.kind is not SourceKind.INNER for source in known.block.sources):
         return
     is_single = len(known.block.sources) < 2 and known.block.sources[0].stored is not None
-    if known.block.group is None and is_single:
+    if known.block.group is None and is_single and not known.block.conjuncts:
         return
     for count, chosen in enumerate(_mappings(known.block, block)):
         if count >= MOST:

@@ -16,12 +16,12 @@ from viewkeeper.analysis.schema import Schema, Stored
 from viewkeeper.plan.expr import Expr, Input, rewrite
 
 
-def plans_over(block: Block, view: Stored, schema: Schema) -> Iterator[Planned]:
-    """The plans of a block in which a view stands for some of its sources."""
+def plans_over(block: Block, view: Stored, schema: Schema, *, propose: bool = False) -> Iterator[Planned]:
+    """The plans of a block in which a view stands for some of its sources; with `propose`, over indexes to be made."""
     for again in rewritten(block, view, schema):
         flat = ungrouped(again, schema)
         for one in (again,) if flat is None else (again, flat):
-            planned = plan_block(one, schema, allowed=lambda other: other.mode != "PERIODIC")
+            planned = plan_block(one, schema, allowed=lambda other: other.mode != "PERIODIC", propose=propose)
             if isinstance(planned, Planned):
                 yield planned
 

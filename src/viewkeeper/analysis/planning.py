@@ -6,13 +6,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from viewkeeper.analysis.block import Block, Derived, Source, SourceKind, equality
-from viewkeeper.analysis.conditions import Conditions
+from viewkeeper.analysis.conditions import Conditions, core
 from viewkeeper.analysis.indexes import proposed
 from viewkeeper.analysis.paths import Path, index_path, paths_of
 from viewkeeper.analysis.reads import Reads, Stuck, moved_known, renumbered
 from viewkeeper.analysis.schema import Schema, Stored
 from viewkeeper.analysis.search import Search
 from viewkeeper.plan.expr import Expr, Input, inputs, rewrite
+from viewkeeper.plan.whole import Sort, Window
 
 Allowed = Callable[[Stored], bool]
 
@@ -147,6 +148,7 @@ def _plan_derived(
 
 def _narrowed(block: Block, source: Source, derived: Derived, part: Block) -> Block:
     """A query in FROM with the conditions around it that are on its rows, or on its groups."""
+    part = _cut(block, source, derived, part)
     if part.limit_max is not None or part.offset or len(derived.parts) != 1 or not derived.outputs:
         return part
     more: list[Expr] = []
@@ -162,3 +164,51 @@ def _narrowed(block: Block, source: Source, derived: Derived, part: Block) -> Bl
         if output is not None and (given := known.constants(column)):
             more.append(equality(output, given[0]))
     return replace(part, conjuncts=tuple(dict.fromkeys((*part.conjuncts, *more))))
+
+
+def _cut(block: Block, source: Source, derived: Derived, part: Block) -> Block:
+    """A side of UNION, or a query in FROM, of which the first rows are enough where only those are shown.
+
+    Of UNION without ALL only if its own rows differ, so that each of the first ones counts.
+    """
+    # A window function is computed from all rows.
+    is_whole = isinstance(derived.relation, Window)
+    if (
+        block.rows_wanted is None
+        or (block.group is not None and not (is_distinct(block) and _differs(part)))
+        or block.conjuncts
+        or len(block.sources) > 1
+        or is_whole
+        or part.limit_max is not None
+        or part.order
+    ):
+        return part
+    order: list[Sort] = []
+    for sort in block.order:
+        shown = core(block.outputs[sort.column])
+        if block.group is not None and isinstance(shown, Input):
+            shown = core(block.group[shown.index])
+        if not isinstance(shown, Input):
+            return part
+        order.append(replace(sort, column=shown.index - source.start))
+    limit = block.limit if block.offset == 0 and block.limit is not None else block.rows_wanted
+    return replace(part, order=tuple(order), limit=limit, limit_max=block.rows_wanted)
+
+
+def is_distinct(block: Block) -> bool:
+    """Whether a block shows each different row once, and no aggregates."""
+    return bool(block.group) and not block.calls and not block.having and len(block.outputs) == len(block.group or ())
+
+
+def _differs(part: Block) -> bool:
+    """Whether no two rows of a block are the same: it shows the keys of all that it reads."""
+    shown = {core(one) for one in part.outputs}
+    return part.group is None and all(
+        source.kind is SourceKind.INNER
+        and source.stored is not None
+        and source.stored.unique is not None
+        and all(
+            Input(source.start + place, source.stored.columns[place].type) in shown for place in source.stored.unique
+        )
+        for source in part.sources
+    )

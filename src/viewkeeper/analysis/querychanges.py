@@ -134,21 +134,26 @@ def _without_full(relation: Relation) -> Relation:
 
 def left(query: Query) -> Iterator[Change]:
     """An inner join of two, of which the right one is only looked up, as a LEFT JOIN."""
-    for number, (_, name) in enumerate(_lefts(query.plan)):
+    for _, right in _lefts(query.plan):
 
-        def outer(query: Query, number: int = number) -> Query:
-            return replace(query, plan=[plan for plan, _ in _lefts(query.plan)][number])
+        def outer(query: Query, right: Scan = right) -> Query:
+            # Another change may have made it one already.
+            made = (plan for plan, one in _lefts(query.plan) if one == right)
+            return replace(query, plan=next(made, query.plan))
 
-        yield Change(text=f'Write LEFT JOIN for "{name}": it drops no row, so LIMIT can stop the scan.', query=outer)
+        yield Change(
+            text=f'Write LEFT JOIN for "{right.name}": it drops no row, so LIMIT can stop the scan.', query=outer
+        )
 
 
-def _lefts(relation: Relation) -> Iterator[tuple[Relation, str]]:
+def _lefts(relation: Relation) -> Iterator[tuple[Relation, Scan]]:
+    """The relation with one such join as a LEFT JOIN, for each of them, and what that looks up."""
     if isinstance(relation, InnerJoin) and len(relation.inputs) == 2 and isinstance(relation.inputs[1], Scan):
         left, right = relation.inputs
         width = len(left.fields)
         pairs = tuple((one, other) if max(inputs(one)) < width else (other, one) for one, other in relation.equalities)
-        yield PartnerJoin(PartnerKind.LEFT, left, right, pairs), relation.inputs[1].name
+        yield PartnerJoin(PartnerKind.LEFT, left, right, pairs), relation.inputs[1]
     parts = below(relation)
     for number, part in enumerate(parts):
-        for made, name in _lefts(part):
-            yield with_below(relation, [*parts[:number], made, *parts[number + 1 :]]), name
+        for made, scan in _lefts(part):
+            yield with_below(relation, [*parts[:number], made, *parts[number + 1 :]]), scan

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from viewkeeper.analysis.block import WORD, Source, SourceKind
-from viewkeeper.analysis.conditions import Conditions, core, equal_pair, is_constant
+from viewkeeper.analysis.conditions import Conditions, core, equal_pair, excluded_by, is_constant
 from viewkeeper.analysis.paths import Path, path_rows
 from viewkeeper.analysis.ranges import Stretch, stretch
 from viewkeeper.analysis.reads import Known, Reads
@@ -210,7 +210,10 @@ class Reading:
     def _limit(self, between: Stretch) -> tuple[Count, int, bool] | None:
         """The limit, as given and at most, and the direction; None if the first rows are not enough."""
         block, wanted = self.block, self.block.rows_wanted
-        if not self._may_limit() or wanted is None or not self._is_last() or not self._covers_all():
+        if not self._may_limit() or wanted is None or not self._is_last():
+            return None
+        dropped = self._dropped()
+        if dropped is None:
             return None
         reverse = self._direction()
         if reverse is None:
@@ -219,8 +222,9 @@ class Reading:
         words = 1 if between.starts is None else self._words()
         if words is None or (words > 1 and block.order):
             return None
-        exact = block.limit if block.offset == 0 and words == 1 and block.limit is not None else wanted * words
-        return exact, wanted * words, reverse
+        is_exact = block.offset == 0 and words == 1 and dropped == 0
+        most = (wanted + dropped) * words
+        return block.limit if is_exact and block.limit is not None else most, most, reverse
 
     def _words(self) -> int | None:
         """How many entries one row has at most; None if it may be any number."""
@@ -283,19 +287,38 @@ class Reading:
             and (found.access, found.column) == (known.access, known.columns.get(theirs))
         )
 
-    def _covers_all(self) -> bool:
-        """Whether the read applies every condition on its source, and none is on what follows."""
+    def _dropped(self) -> int | None:
+        """How many rows under a key the conditions drop at most that the read does not apply itself; None if it may be
+        any number, or if one is on what follows.
+        """
         fixed = {self.path.shown[column] for column in self.fixed}
         known = {*self.before.known, self.number} - self._waiting()
+        dropped = 0
         for conjunct in self.block.conjuncts:
             reads = self.block.reads(conjunct)
             if not reads <= known:
-                return False
-            if self.number not in reads or conjunct in self.covered:
+                return None
+            if self.number not in reads or conjunct in self.covered or self._is_fixed(conjunct, fixed):
                 continue
-            if not self._is_fixed(conjunct, fixed):
-                return False
-        return True
+            count = self._excluded(conjunct, fixed)
+            if count is None:
+                return None
+            dropped += count
+        return dropped
+
+    def _excluded(self, conjunct: Expr, fixed: set[Expr | None]) -> int | None:
+        """How many rows under a key a condition drops that names them by their key: `id <> :id`; None if any number."""
+        subject, others = excluded_by(conjunct)
+        if subject is None or not self.source.has(subject.index):
+            subject, others = excluded_by(conjunct, turned=True)
+        table = self.source.stored
+        if subject is None or table is None or table.unique is None or not self.source.has(subject.index):
+            return None
+        if any(self.source.has(place) for one in others for place in inputs(one)):
+            return None
+        own = _own(self.source)
+        keys = {one for one, place in own.items() if place in table.unique}
+        return len(others) if keys <= {subject, *fixed} else None
 
     def _is_fixed(self, conjunct: Expr, fixed: set[Expr | None]) -> bool:
         """Whether a condition is an equality that the values of the key columns see to."""

@@ -1,0 +1,121 @@
+"""Views of some rows of one table: what conditions without parameters keep, in the order in which it is read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import viewkeeper as vk
+
+START = datetime(2026, 1, 1, tzinfo=UTC)
+FEED = "SELECT p.id FROM follows f JOIN posts p ON p.author = f.followee WHERE f.follower = :me AND"
+NEWEST = "ORDER BY p.at DESC, p.id LIMIT 3"
+SOME = "text IN ('a 1', 'a 2', 'a 7')"
+
+
+@pytest.fixture
+def db(tmp_path: Path) -> Iterator[vk.Database]:
+    with vk.open(tmp_path / "db", durability="os") as db:
+        db.execute(
+            "CREATE TABLE posts (id INT PRIMARY KEY, author INT, at TIMESTAMP, hidden BOOLEAN, gone TIMESTAMP,"
+            " text STRING) WITH CARDINALITY (TOKENS(text), 5);"
+            "CREATE TABLE follows (follower INT, followee INT, PRIMARY KEY (follower, followee))"
+            " WITH CARDINALITY (followee, 5);"
+            "CREATE TABLE tags (post INT, tag STRING, PRIMARY KEY (post, tag))"
+        )
+        for number in range(40):
+            row = {"id": number, "author": number % 5, "at": START + timedelta(minutes=number * 7 % 40)}
+            hidden = (None, True, False)[number % 3]
+            db.put("posts", {**row, "hidden": hidden, "gone": START if number % 4 else None, "text": f"a {number}"})
+            db.put("tags", {"post": number, "tag": "even" if number % 2 == 0 else "odd"})
+        for followee in (0, 2, 4):
+            db.put("follows", {"follower": 1, "followee": followee})
+        yield db
+
+
+def newest(db: vk.Database, keep: Any) -> list[int]:
+    rows = [row for row in db.scan("posts") if row["author"] in (0, 2, 4) and keep(row)]
+    return [row["id"] for row in sorted(rows, key=lambda row: (-row["at"].timestamp(), row["id"]))][:3]
+
+
+@pytest.mark.parametrize(
+    ("where", "keep"),
+    [
+        ("NOT p.hidden", lambda row: row["hidden"] is False),
+        ("p.hidden", lambda row: row["hidden"]),
+        ("p.gone IS NULL", lambda row: row["gone"] is None),
+        ("p.gone IS NOT NULL AND p.hidden IS NULL", lambda row: row["gone"] and row["hidden"] is None),
+        ("p.author <> 4", lambda row: row["author"] != 4),
+        ("p.text LIKE '%9'", lambda row: row["text"].endswith("9")),
+    ],
+)
+@pytest.mark.parametrize("shown", ["p.id", "p.id, p.text, p.gone"])
+def test_a_feed_of_some_posts_has_a_view_of_these(db: vk.Database, where: str, keep: Any, shown: str) -> None:
+    feed = f"{FEED.replace('p.id', shown)} {where} {NEWEST}"
+    assert [row["id"] for row in db.query(feed, me=1, allow_scan=True)] == newest(db, keep)
+    prepared = db.prepare(feed, create=True, maintain="SYNC", name="feed")
+    assert prepared.verdict.level == "SI-2"
+    assert (prepared.verdict.uses, prepared.verdict.storage) == (("follows", "feedpostsRows"), (1, "posts"))
+    rows = prepared(me=1)
+    assert [row["id"] for row in rows] == newest(db, keep)
+    assert rows.meta.operations is not None
+    assert prepared.verdict.operations_max == 6
+    assert rows.meta.operations <= 6
+
+
+def test_its_key_is_that_of_the_table_where_that_is_the_order_wanted(db: vk.Database) -> None:
+    db.execute("CREATE TABLE notes (room INT, id INT, hidden BOOLEAN, PRIMARY KEY (room, id))")
+    notes = "SELECT n.id FROM follows f JOIN notes n ON n.room = f.followee WHERE f.follower = :me AND n.hidden"
+    [made] = db.explain(f"{notes} ORDER BY n.id LIMIT 2").needs
+    assert "KEY (room, id) AS" in made
+
+
+def test_a_view_that_keeps_a_condition_is_not_asked_it_again(db: vk.Database) -> None:
+    """Not even where it does not show the column."""
+    db.execute(
+        "CREATE MATERIALIZED VIEW live KEY (author, at DESC, id) MAINTAIN SYNC AS"
+        " SELECT author, at, id FROM posts WHERE gone IS NOT NULL"
+    )
+    alone = "SELECT id FROM posts WHERE author = :a AND gone IS NOT NULL ORDER BY at DESC LIMIT 3"
+    assert (db.explain(alone).operations_max, db.explain(alone).uses) == (1, ("live",))
+    mine = newest(db, lambda row: row["author"] == 2 and row["gone"])
+    assert [row["id"] for row in db.query(alone, a=2)] == mine
+    feed = f"{FEED} p.gone IS NOT NULL {NEWEST}"
+    assert db.explain(feed).operations_max == 6
+    assert [row["id"] for row in db.query(feed, me=1)] == newest(db, lambda row: row["gone"])
+
+
+@pytest.mark.parametrize(
+    ("sql", "expected"),
+    [
+        (
+            f"SELECT author, COUNT(*) AS n FROM posts WHERE {SOME} GROUP BY author ORDER BY n DESC LIMIT 1",
+            [(2, 2)],
+        ),
+        ("SELECT COUNT(DISTINCT author) AS n FROM posts WHERE text IN ('a 1', 'a 2', 'a 7')", [(2,)]),
+        ("SELECT COUNT(DISTINCT author) AS n FROM posts WHERE (text = 'a 1' OR text = 'a 2') AND hidden = :h", [(1,)]),
+        ("SELECT DISTINCT author FROM posts WHERE text IN ('a 1', 'a 2', 'a 7') ORDER BY author LIMIT 1", [(1,)]),
+    ],
+)
+def test_groups_of_what_is_in_a_list_of_constants(db: vk.Database, sql: str, expected: Any) -> None:
+    params = {"h": True} if ":h" in sql else {}
+    prepared = db.prepare(sql, create=True, maintain="SYNC")
+    assert prepared.verdict.level == "SI-2"
+    assert prepared.verdict.operations_max == 1
+    assert [tuple(row.values()) for row in prepared(**params)] == expected
+
+
+@pytest.mark.parametrize("first", ["count", "top"])
+def test_one_view_of_groups_does_for_one_of_them_and_for_the_first(db: vk.Database, first: str) -> None:
+    queries = {
+        "count": "SELECT COUNT(*) AS n FROM tags WHERE tag = :tag",
+        "top": "SELECT tag, COUNT(*) AS n FROM tags GROUP BY tag ORDER BY n DESC, tag LIMIT 5",
+    }
+    order = [first, *(name for name in queries if name != first)]
+    advice = db.advise({name: queries[name] for name in order})
+    assert [text.split()[1] for text in advice.ddl] == ["MATERIALIZED", "INDEX"]
+    assert {query.level for query in advice.queries} == {"SI-2"}
