@@ -13,9 +13,10 @@ from dataclasses import replace
 
 from viewkeeper.analysis.block import Block, NotAnalysed, Source, SourceKind
 from viewkeeper.analysis.build import placed, relation_of
-from viewkeeper.analysis.conditions import core
-from viewkeeper.analysis.construct import Constructed, Refused, construct
+from viewkeeper.analysis.conditions import core, equal_pair
+from viewkeeper.analysis.construct import Constructed, Refused, construct, has_parameter
 from viewkeeper.analysis.groupmatching import COUNTS, SUMMED
+from viewkeeper.analysis.groupviews import Aggregated
 from viewkeeper.analysis.paths import definition_of
 from viewkeeper.analysis.rewriting import rebuilt
 from viewkeeper.analysis.schema import Schema, Stored
@@ -64,19 +65,25 @@ def pre_aggregated(block: Block, number: int, schema: Schema, name: str) -> tupl
     table = source.stored
     assert table is not None
     assert block.group is not None
-    exprs = [*block.conjuncts, *block.group]
+    own = [
+        one
+        for one in block.conjuncts
+        if block.reads(one) == {number} and not has_parameter(one) and equal_pair(one) is None
+    ]
+    exprs = [*(one for one in block.conjuncts if one not in own), *block.group]
     exprs += [one for one in block.arguments if one is not None and not _is_of(source, one)]
     places = sorted({place for expr in exprs for place in inputs(expr) if source.has(place)})
     group = tuple(Input(place, table.columns[place - source.start].type) for place in places)
-    own = [(c, a) for c, a in zip(block.calls, block.arguments, strict=True) if a is not None and _is_of(source, a)]
-    rows: tuple[AggregateCall, Expr | None] = (AggregateCall(AggregateKind.COUNT_ROWS, None, BIGINT), None)
-    calls = list(dict.fromkeys([rows, *own]))
+    pairs = zip(block.calls, block.arguments, strict=True)
+    of_it: list[Aggregated] = [(call, one) for call, one in pairs if one is not None and _is_of(source, one)]
+    rows: Aggregated = (AggregateCall(AggregateKind.COUNT_ROWS, None, BIGINT), None)
+    calls = list(dict.fromkeys([rows, *of_it]))
     width = len(group)
     types = [*(expr.type for expr in group), *(call.type for call, _ in calls)]
     alone = replace(
         block,
         sources=(source,),
-        conjuncts=(),
+        conjuncts=tuple(own),
         group=group,
         calls=tuple(call for call, _ in calls),
         arguments=tuple(argument for _, argument in calls),
@@ -89,7 +96,7 @@ def pre_aggregated(block: Block, number: int, schema: Schema, name: str) -> tupl
         offset=0,
     )
     try:
-        made = construct(alone, name, schema.next_id())
+        made = construct(alone, name, schema.next_id(), keeps_lists=True)
     except (Refused, NotAnalysed):
         return None
     over = _over(block, number, made.stored, schema.with_objects(made.stored))
@@ -107,7 +114,7 @@ def _over(block: Block, number: int, view: Stored, schema: Schema) -> Block | No
     if known is None or known.block.group is None or len(known.block.sources) != 1 or view.mode == "PERIODIC":
         return None
     inner = known.block.sources[0]
-    is_plain = not known.block.conjuncts and not known.block.having and known.block.factor == 1
+    is_plain = not known.block.having and known.block.factor == 1
     if inner.stored is None or source.stored is None or inner.stored.id != source.stored.id or not is_plain:
         return None
     try:
@@ -129,6 +136,7 @@ class _Eager:
         def outside(expr: Expr) -> Expr:
             return rewrite(expr, lambda one: Input(one.index + shift, one.type))
 
+        self.held = frozenset(map(outside, inner.conjuncts))
         assert inner.group is not None
         self.groups: dict[Expr, int] = {}
         self.calls: dict[tuple[AggregateKind, Expr | None], int] = {}
@@ -160,8 +168,11 @@ class _Eager:
         return Input(column.index - source.start + self.moved[source.start], column.type)
 
     def made(self) -> Block | None:
+        """None if the view lacks some of the rows, or does not have what is asked of them."""
         block = self.block
         assert block.group is not None
+        if not self.held <= set(block.conjuncts):
+            return None
         calls, arguments = [], []
         for call, argument in zip(block.calls, block.arguments, strict=True):
             again = self._again(call, argument)
@@ -183,7 +194,7 @@ class _Eager:
         made = replace(
             block,
             sources=tuple(self.sources),
-            conjuncts=tuple(map(self.translate, block.conjuncts)),
+            conjuncts=tuple(self.translate(one) for one in block.conjuncts if one not in self.held),
             group=tuple(map(self.translate, block.group)),
             calls=tuple(calls),
             arguments=tuple(arguments),

@@ -24,7 +24,7 @@ def construct_groups(found: Compared, name: str, number: int) -> Constructed:
     _check(found)
     groups: list[Expr] = []
     covered: set[Expr] = set()
-    for expr in (*found.a_eq, *(block.group or ())):
+    for expr in (*found.a_eq, *found.a_ineq, *(block.group or ())):
         if core(expr) not in covered and any(True for _ in inputs(expr)):
             groups.append(core(expr))
             covered.update(found.conditions.same(expr))
@@ -84,8 +84,10 @@ def _check(found: Compared) -> None:
     if len(found.inner.sources) < len(block.sources):
         names = ", ".join(f'"{one.name}"' for one in block.sources if one not in found.inner.sources)
         raise Refused(f"one of groups is made for inner joins only, and {names} is joined otherwise")
-    if found.a_ineq:
-        names = ", ".join(map(found.shown, found.a_ineq))
+    # What rows are grouped by is the same for all rows of a group, so groups are chosen by it.
+    inside = [one for one in found.a_ineq if not any(found.conditions.are_equal(one, by) for by in block.group or ())]
+    if inside:
+        names = ", ".join(map(found.shown, inside))
         raise Refused(
             f"rows are chosen by inequality of {names} with a parameter, so no aggregate can be kept for all its values"
         )

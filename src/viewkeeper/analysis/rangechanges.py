@@ -9,10 +9,10 @@ from functools import partial
 from viewkeeper.analysis.block import Block
 from viewkeeper.analysis.change import Change, Place, mapped, place_of, short_name
 from viewkeeper.analysis.conditions import INEQUALITIES, Conditions, core
-from viewkeeper.analysis.sqltext import quoted
+from viewkeeper.analysis.sqltext import quoted, sql
 from viewkeeper.model.types import BIGINT, BOOLEAN, INT, TIMESTAMP
 from viewkeeper.plan.aggregate import AggregateKind
-from viewkeeper.plan.expr import Call, Cast, Expr, Input, Literal, Parameter
+from viewkeeper.plan.expr import Call, Cast, Expr, Input, Literal, Parameter, inputs, rewrite
 from viewkeeper.plan.numbers import arithmetic, is_number
 from viewkeeper.sql.statements import Query
 
@@ -39,6 +39,21 @@ def classes(block: Block) -> Iterator[Change]:
             text=f"Ask {way}, and {put}: write {written} for what is asked of {name}.",
             query=_instead(place_of(block, subject.index), _in_hour if subject.type == TIMESTAMP else _in_class),
         )
+
+
+def whole_groups(block: Block) -> Iterator[Change]:
+    """Rows of groups that are chosen by inequality of what the groups are computed from: whole groups instead."""
+    for subject, values in _ranged(block).items():
+        value = next((one for one in values if isinstance(one, Parameter)), None)
+        for group in map(core, block.group or ()):
+            if value is None or isinstance(group, Input) or set(inputs(group)) != {subject.index}:
+                continue
+            written = sql(group, lambda column: quoted(_short(block, column)))
+            name = quoted(_short(block, subject))
+            yield Change(
+                text=f"Compare {written} with {value.written} in place of {name}, so that whole groups are chosen.",
+                query=_instead(_place(block, subject), partial(_from, value, group)),
+            )
 
 
 def equalities(block: Block) -> Iterator[Change]:
@@ -80,6 +95,10 @@ def _number(operator: str, left: Expr, right: Expr) -> Expr:
     to_left, to_right, result = arithmetic(operator, left.type, right.type)
     args = ((left, to_left), (right, to_right))
     return Call(operator, tuple(one if one.type == to else Cast(one, to) for one, to in args), result)
+
+
+def _from(value: Parameter, group: Expr, column: Expr) -> Expr:
+    return Call(">=", (rewrite(group, lambda _: column), replace(value, type=group.type)), BOOLEAN)
 
 
 def _equal(value: Expr, column: Expr) -> Expr:

@@ -45,6 +45,7 @@ def changes(query: Query, schema: Schema) -> Iterator[Change]:
     yield from tablechanges.by_word(block)
     yield from tablechanges.cardinalities(query, schema)
     yield from orderchanges.orders(query, block)
+    yield from rangechanges.whole_groups(block)
     yield from rangechanges.equalities(block)
     yield from rangechanges.classes(block)
     yield from querychanges.averages(query)
