@@ -25,6 +25,7 @@ from viewkeeper.analysis.levels import level_of, view_level
 from viewkeeper.analysis.maintenance import totals
 from viewkeeper.analysis.overviews import is_ranked_inexactly, plans_over, ranked
 from viewkeeper.analysis.partial import over_partial
+from viewkeeper.analysis.partnergroups import partners_grouped
 from viewkeeper.analysis.planning import NotPlanned, Planned, plan_block
 from viewkeeper.analysis.reasons import NO_HELP, reason_of
 from viewkeeper.analysis.schema import Schema, Stored
@@ -42,18 +43,24 @@ def analyse(query: Query, schema: Schema, *, name: str = "", widen: bool = False
     With `widen`, fewer operations count for more than what exists, and what is made has all columns that are read.
     """
     query = replace(query, plan=with_computed(query.plan))
-    try:
-        block = query_block(query, schema)
-    except NotAnalysed as error:
-        text = f"{error}: there is no bound on what is read."
-        found = Verdict(level=UNBOUNDED, reason=text[0].upper() + text[1:])
-    else:
-        found = _Attempts(query, block, schema, name, widen).verdict()
+    found = _verdict(query, schema, name, widen)
+    if found.level == UNBOUNDED and (grouped := partners_grouped(query.plan, schema)) != query.plan:
+        again = _verdict(replace(query, plan=grouped), schema, name, widen)
+        found = again if again.level != UNBOUNDED else found
     if not suggest or found.level != UNBOUNDED:
         return found
     from viewkeeper.analysis.suggestions import suggestions
 
     return replace(found, suggestions=tuple(suggestions(query, schema)))
+
+
+def _verdict(query: Query, schema: Schema, name: str, widen: bool) -> Verdict:
+    try:
+        block = query_block(query, schema)
+    except NotAnalysed as error:
+        text = f"{error}: there is no bound on what is read."
+        return Verdict(level=UNBOUNDED, reason=text[0].upper() + text[1:])
+    return _Attempts(query, block, schema, name, widen).verdict()
 
 
 def query_block(query: Query, schema: Schema) -> Block:
