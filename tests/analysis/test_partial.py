@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -119,3 +122,87 @@ def test_one_view_of_groups_does_for_one_of_them_and_for_the_first(db: vk.Databa
     advice = db.advise({name: queries[name] for name in order})
     assert [text.split()[1] for text in advice.ddl] == ["MATERIALIZED", "INDEX"]
     assert {query.level for query in advice.queries} == {"SI-2"}
+
+
+BARE = "NOT EXISTS (SELECT 1 FROM tags t WHERE t.post = p.id)"
+ODD = "EXISTS (SELECT 1 FROM tags t WHERE t.post = p.id AND t.tag = 'odd')"
+
+
+@pytest.mark.parametrize("test", [BARE, ODD, "p.id IN (SELECT post FROM tags)", f"{ODD} AND NOT p.hidden"])
+@pytest.mark.parametrize(
+    ("select", "behind", "operations"),
+    [
+        ("SELECT p.id FROM posts p WHERE p.author = :a AND", "ORDER BY p.id LIMIT 3", 1),
+        ("SELECT p.id, p.text FROM posts p WHERE p.author = :a AND", "ORDER BY p.at DESC, p.id LIMIT 3", 4),
+        ("SELECT COUNT(*) AS n FROM posts p WHERE p.author = :a AND", "", 1),
+        ("SELECT p.author, COUNT(*) AS n FROM posts p WHERE", "GROUP BY p.author ORDER BY n DESC, p.author LIMIT 2", 1),
+        (FEED.replace(":me AND", "1 AND f.followee = :a AND"), NEWEST, 2),
+    ],
+)
+def test_rows_that_exists_keeps_are_in_a_view(
+    db: vk.Database, test: str, select: str, behind: str, operations: int
+) -> None:
+    rng = Random(4)
+    sql = f"{select} {test} {behind}"
+    prepared = db.prepare(sql, create=True, maintain="SYNC", name="q")
+    assert (prepared.verdict.level, prepared.verdict.operations_max) == ("SI-2", operations)
+    for _ in range(12):
+        for _ in range(8):
+            number = rng.randrange(40)
+            if rng.random() < 0.5:
+                db.delete("tags", number, rng.choice(["even", "odd"]))
+            else:
+                db.put("tags", {"post": number, "tag": rng.choice(["even", "odd"])})
+            db.put("posts", {"id": rng.randrange(45), "author": rng.randrange(5), "hidden": rng.random() < 0.5})
+        for author in range(5):
+            params = {"a": author} if ":a" in sql else {}
+            rows = prepared(**params)
+            assert list(rows) == [dict(one) for one in in_sqlite(db, sql, params)]
+            assert (rows.meta.operations or 0) <= operations
+
+
+def in_sqlite(db: vk.Database, sql: str, params: dict[str, Any]) -> list[dict[str, Any]]:
+    with closing(sqlite3.connect(":memory:")) as other:
+        for table in db.tables():
+            names = [column.name for column in table.columns]
+            other.execute(f"CREATE TABLE {table.name} ({', '.join(names)})")
+            rows = [tuple(map(_plain, row.values())) for row in db.scan(table.name)]
+            other.executemany(f"INSERT INTO {table.name} VALUES ({', '.join('?' * len(names))})", rows)
+        found = other.execute(sql, params)
+        return [dict(zip([one[0] for one in found.description], row, strict=True)) for row in found]
+
+
+def _plain(cell: Any) -> Any:
+    return cell.timestamp() if isinstance(cell, datetime) else cell
+
+
+def test_other_tests_than_those_of_a_view_are_not_answered_from_it(db: vk.Database) -> None:
+    select = "SELECT p.id FROM posts p WHERE p.author = :a AND"
+    db.prepare(f"{select} {BARE} ORDER BY p.id LIMIT 3", create=True, maintain="SYNC", name="bare")
+    assert db.explain(f"{select} {BARE} ORDER BY p.id LIMIT 2").uses == ("bareView",)
+    for other in (ODD, BARE.replace("NOT ", ""), BARE.replace("p.id", "p.author"), ODD.replace("odd", "even")):
+        assert "bareView" not in db.explain(f"{select} {other} ORDER BY p.id LIMIT 2").uses
+    both = db.explain(f"{select} {BARE} AND {ODD} ORDER BY p.id LIMIT 2")
+    assert both.level == "SI-2"
+    assert "bareView" not in both.uses
+
+
+@pytest.mark.parametrize(
+    "test",
+    [
+        "p.id IN (SELECT post FROM marks WHERE mark = :t)",
+        "EXISTS (SELECT 1 FROM marks m WHERE m.post = p.id AND m.mark = :t)",
+    ],
+)
+def test_exists_of_one_row_that_a_parameter_chooses_is_a_join(db: vk.Database, test: str) -> None:
+    db.execute("CREATE TABLE marks (mark STRING, post INT, PRIMARY KEY (post, mark)) WITH CARDINALITY (mark, 2)")
+    for number in range(40):
+        db.put("marks", {"post": number, "mark": "even" if number % 2 == 0 else "odd"})
+    sql = f"SELECT p.id FROM posts p WHERE p.author = :a AND {test} ORDER BY p.at DESC, p.id LIMIT 3"
+    prepared = db.prepare(sql, create=True, maintain="SYNC", name="tagged")
+    assert (prepared.verdict.level, prepared.verdict.operations_max) == ("SI-2", 1)
+    assert prepared.verdict.uses == ("taggedView",)
+    for author in range(5):
+        for tag in ("even", "odd", "none"):
+            params = {"a": author, "t": tag}
+            assert list(prepared(**params)) == in_sqlite(db, sql, params)

@@ -51,7 +51,7 @@ def fill(db: vk.Database, rng: Random, count: int) -> None:
         (f"SELECT p.id, COUNT(c.stars) AS n, COUNT(*) AS m, MAX(c.id) AS x {JOINED} {OF_AUTHOR}", 6),
         (f"SELECT p.id, AVG(c.stars) AS v, COUNT(DISTINCT c.stars) AS d {JOINED} AND c.stars > 1 {OF_AUTHOR}", 6),
         (
-            f"SELECT p.id, u.name, COUNT(c.id) AS n {NAMED} WHERE p.id IN (1, 2, :a) GROUP BY p.id, u.name ORDER BY p.id",
+            f"SELECT p.id, u.name, COUNT(c.id) AS n {NAMED} WHERE p.id IN (1, 2, :a) GROUP BY p.id, u.name ORDER BY 1",
             9,
         ),
         (

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from viewkeeper.analysis.answer import answer, tables_of
 from viewkeeper.analysis.block import Block, NotAnalysed
 from viewkeeper.analysis.computed import with_computed
-from viewkeeper.analysis.construct import INEXACT, Constructed, Refused, construct, has_lists
+from viewkeeper.analysis.construct import INEXACT, Constructed, Refused, construct, has_more_to_keep
 from viewkeeper.analysis.eager import grouped_first, pre_aggregated
 from viewkeeper.analysis.flatten import block_of
 from viewkeeper.analysis.groupsources import over_groups
@@ -30,6 +30,7 @@ from viewkeeper.analysis.planning import NotPlanned, Planned, plan_block
 from viewkeeper.analysis.reasons import NO_HELP, reason_of
 from viewkeeper.analysis.schema import Schema, Stored
 from viewkeeper.analysis.storage import storage_bound
+from viewkeeper.analysis.testmatching import joined_tests
 from viewkeeper.analysis.verdict import LEVELS, UNBOUNDED, Verdict
 from viewkeeper.sql.statements import Query
 
@@ -118,7 +119,8 @@ class _Attempts:
     @property
     def _ways(self) -> Iterator[Callable[[], Verdict | None]]:
         """The ways to answer the block over what is made for it, the simplest first."""
-        return iter((self._over_indexed, self._over_new, self._over_partial, self._over_groups, self._staged))
+        ways = (self._over_indexed, self._over_new, self._over_joined, self._over_partial, self._over_groups)
+        return iter((*ways, self._staged))
 
     def _reason(self, indexed: Planned | NotPlanned, found: Verdict | None) -> str:
         """Why neither an index nor a view gives the query a bound."""
@@ -145,7 +147,9 @@ class _Attempts:
         indexed = plan_block(self.block, self.schema, allowed=lambda view: view.mode != "PERIODIC")
         yield from (one for one in (plain, indexed) if isinstance(one, Planned))
         window = around(self.block)
+        joined = joined_tests(self.block)
         blocks = [self.block, *([] if window is None else [window]), *grouped_first(self.block, self.schema)]
+        blocks += [joined] if joined is not self.block else []
         over = over_groups(self.block, self.schema, self.name)
         if over is not None and not over.made:
             blocks += [over.block, *grouped_first(over.block, self.schema)]
@@ -178,11 +182,11 @@ class _Attempts:
 
     def _over_new(self) -> Verdict | None:
         """The block over a view that is made for it."""
-        for keeps_lists in (False, True) if has_lists(self.block) else (False,):
+        for keeps_all in (False, True) if has_more_to_keep(self.block) else (False,):
             for widen in (True,) if self.widen else (False, True):
                 try:
                     made = construct(
-                        self.block, self._view_name(), self.schema.next_id(), widen=widen, keeps_lists=keeps_lists
+                        self.block, self._view_name(), self.schema.next_id(), widen=widen, keeps_all=keeps_all
                     )
                 except (Refused, NotAnalysed) as error:
                     self.refusals.append(error if isinstance(error, Refused) else Refused(str(error)))
@@ -191,6 +195,13 @@ class _Attempts:
                 if found is not None:
                     return found
         return None
+
+    def _over_joined(self) -> Verdict | None:
+        """The block over a view that is made for it, what EXISTS asks for joined where that is one row at most."""
+        joined = joined_tests(self.block)
+        if joined is self.block:
+            return None
+        return replace(self, block=joined, refusals=[])._over_new()
 
     def _over_partial(self) -> Verdict | None:
         """The block over a view of those rows of one source that its own conditions keep."""

@@ -48,7 +48,8 @@ class Constructed:
 class Compared:
     """The inner sources of a block, and which expressions are compared with parameters.
 
-    With `keeps_lists`, lists of constants stay in the view as other conditions do; else what is in them is in its key.
+    With `keeps_all`, what is in a list of constants, or asked by EXISTS without parameters, stays in the view as other
+    conditions do; else the first is in its key, and the second is looked up behind it.
     """
 
     block: Block
@@ -57,7 +58,7 @@ class Compared:
     text: ViewText
     a_eq: tuple[Expr, ...]
     a_ineq: tuple[Expr, ...]
-    keeps_lists: bool = False
+    keeps_all: bool = False
 
     @property
     def predicates(self) -> list[Expr]:
@@ -66,9 +67,18 @@ class Compared:
         for members in self.conditions.classes():
             kept = sorted((one for one in members if not has_parameter(one)), key=is_constant)
             found += [equality(kept[0], other) for other in kept[1:]]
-        tests = [test for test in self.conditions.tests if test.op != "in" or self.keeps_lists]
+        tests = [test for test in self.conditions.tests if test.op != "in" or self.keeps_all]
         found += [test.conjunct for test in tests if not has_parameter(test.conjunct)]
         return found + [one for one in self.conditions.other if not has_parameter(one)]
+
+    @property
+    def rows(self) -> list[Source]:
+        """The sources of whose rows the view is made."""
+        return [source for source in self.inner.sources if source.kind is SourceKind.INNER]
+
+    def where(self) -> list[str]:
+        """The conditions of the view as SQL."""
+        return [*map(self.text.expr, self.predicates), *self.text.tests()]
 
     def shown(self, expr: Expr) -> str:
         return sql(expr, lambda column: self.block.name(column.index))
@@ -83,6 +93,8 @@ class Compared:
 
         def to_view(expr: Expr | None) -> Expr | None:
             return None if expr is None else rewrite(expr, place)
+
+        sources = [replace(source, on=tuple(rewrite(one, place) for one in source.on)) for source in sources]
 
         for name in ("outputs", "group", "arguments"):
             given = changes.get(name)
@@ -104,7 +116,7 @@ def construct(
     number: int,
     *,
     widen: bool = True,
-    keeps_lists: bool = False,
+    keeps_all: bool = False,
     windows: Mapping[int, str] | None = None,
 ) -> Constructed:
     """The view of a block's inner sources; Refused if none would do.
@@ -112,7 +124,7 @@ def construct(
     With `widen` it has all columns that the query reads; else what is missing is looked up. With `windows`, the texts
     of queries in FROM by the number of their source, it is a view that is refreshed whole.
     """
-    found = compared(block, windows or {}, keeps_lists=keeps_lists)
+    found = compared(block, windows or {}, keeps_all=keeps_all)
     if block.group is not None:
         from viewkeeper.analysis.groupviews import construct_groups
 
@@ -128,9 +140,9 @@ def construct(
     return made
 
 
-def compared(block: Block, windows: Mapping[int, str], *, keeps_lists: bool = False) -> Compared:
+def compared(block: Block, windows: Mapping[int, str], *, keeps_all: bool = False) -> Compared:
     """What of a block a view is made of; Refused if it has what no view has."""
-    inner = inner_block(block)
+    inner = inner_block(block, keeps_tests=keeps_all)
     conditions = Conditions(inner.conjuncts)
     for number, source in enumerate(inner.sources):
         if source.derived is not None and number not in windows:
@@ -149,7 +161,7 @@ def compared(block: Block, windows: Mapping[int, str], *, keeps_lists: bool = Fa
         if any(isinstance(one, Parameter) for one in members):
             a_eq += [one for one in members if not is_constant(one)][:1]
     for test in conditions.tests:
-        is_kept = keeps_lists and not has_parameter(test.conjunct)
+        is_kept = keeps_all and not has_parameter(test.conjunct)
         if test.op == "in" and not is_kept and not any(conditions.are_equal(test.subject, one) for one in a_eq):
             a_eq.append(test.subject)
     ranged = [(test.subject, test.operands) for test in conditions.tests if test.op in (*INEQUALITIES, "starts")]
@@ -162,24 +174,38 @@ def compared(block: Block, windows: Mapping[int, str], *, keeps_lists: bool = Fa
             a_ineq.append(subject)
     # What grows with time comes last, so that new rows are spread.
     a_eq.sort(key=text.is_temporal)
-    return Compared(block, inner, conditions, text, tuple(a_eq), tuple(a_ineq), keeps_lists)
+    return Compared(block, inner, conditions, text, tuple(a_eq), tuple(a_ineq), keeps_all)
 
 
-def has_lists(block: Block) -> bool:
-    """Whether something is one of several constants."""
-    return any(test.op == "in" and not has_parameter(test.conjunct) for test in Conditions(block.conjuncts).tests)
+def has_more_to_keep(block: Block) -> bool:
+    """Whether something is one of several constants, or asked by EXISTS, without parameters."""
+    has_list = any(test.op == "in" and not has_parameter(test.conjunct) for test in Conditions(block.conjuncts).tests)
+    return has_list or any(is_kept_test(block, number) for number in range(len(block.sources)))
+
+
+def is_kept_test(block: Block, number: int) -> bool:
+    """Whether a source is asked for by EXISTS or NOT EXISTS, of inner ones and without parameters."""
+    source = block.sources[number]
+    if source.kind not in (SourceKind.SEMI, SourceKind.ANTI) or source.stored is None:
+        return False
+    inner = {n for n, one in enumerate(block.sources) if one.kind is SourceKind.INNER}
+    return all(block.reads(one) <= {*inner, number} and not has_parameter(one) for one in source.on)
 
 
 def _has_window(relation: Relation) -> bool:
     return isinstance(relation, Window) or any(map(_has_window, below(relation)))
 
 
-def inner_block(block: Block) -> Block:
-    """A block without the sources that are not joined inside, and without conditions on them."""
+def inner_block(block: Block, *, keeps_tests: bool = False) -> Block:
+    """A block without the sources that are not joined inside, and without conditions on them.
+
+    With `keeps_tests`, what EXISTS asks without parameters stays.
+    """
     inner = [number for number, source in enumerate(block.sources) if source.kind is SourceKind.INNER]
+    tests = [number for number in range(len(block.sources)) if keeps_tests and is_kept_test(block, number)]
     return replace(
         block,
-        sources=tuple(block.sources[number] for number in inner),
+        sources=tuple(block.sources[number] for number in sorted({*inner, *tests})),
         conjuncts=tuple(one for one in block.conjuncts if block.reads(one) <= set(inner)),
     )
 
@@ -214,7 +240,7 @@ def _columns(found: Compared, widen: bool) -> tuple[list[tuple[Expr, bool]], int
         for expr, descending in exprs:
             one = core(expr)
             places = set(inputs(one))
-            is_inner = all(any(source.has(place) for source in inner.sources) for place in places)
+            is_inner = all(any(source.has(place) for source in found.rows) for place in places)
             if one not in covered and places and is_inner:
                 columns.append((one, descending))
                 covered.update(conditions.same(one))
@@ -223,7 +249,7 @@ def _columns(found: Compared, widen: bool) -> tuple[list[tuple[Expr, bool]], int
     add((one, False) for one in found.a_eq)
     add((one, next((d for expr, d in order if conditions.are_equal(expr, one)), False)) for one in found.a_ineq)
     add((expr, down) for expr, down in order if not any(isinstance(c, Literal) for c in conditions.constants(expr)))
-    for source in reversed(inner.sources):
+    for source in reversed(found.rows):
         if source.stored is not None:
             stored = source.stored
             keys = [number for number in stored.key if number in (stored.unique or ())]
@@ -234,7 +260,7 @@ def _columns(found: Compared, widen: bool) -> tuple[list[tuple[Expr, bool]], int
             add((one, False) for one in _window_key(source) or ())
     width = len(columns)
     if widen:
-        used = [place for place in sorted(block.used()) if any(source.has(place) for source in inner.sources)]
+        used = [place for place in sorted(block.used()) if any(source.has(place) for source in found.rows)]
         add((Input(place, type_of(inner, place)), False) for place in used)
     return columns, width
 
@@ -260,7 +286,7 @@ def made_view(found: Compared, name: str, number: int, columns: Sequence[tuple[E
     repeats = any(source.stored is None and _window_key(source) is None for source in found.inner.sources)
     view = found.view(outputs=tuple(exprs), names=tuple(names))
     key = [quoted(own) + " DESC" * down for own, (_, down) in list(zip(names, columns, strict=True))[:width]]
-    where = [text.expr(one) for one in found.predicates]
+    where = found.where()
     stored = Stored(
         id=number,
         name=name,

@@ -96,7 +96,7 @@ def pre_aggregated(block: Block, number: int, schema: Schema, name: str) -> tupl
         offset=0,
     )
     try:
-        made = construct(alone, name, schema.next_id(), keeps_lists=True)
+        made = construct(alone, name, schema.next_id(), keeps_all=True)
     except (Refused, NotAnalysed):
         return None
     over = _over(block, number, made.stored, schema.with_objects(made.stored))

@@ -54,7 +54,7 @@ def construct_groups(found: Compared, name: str, number: int) -> Constructed:
     ]
     names = [*group_names, *call_names, *rank_names]
     key, down = _key(found, groups, calls)
-    where = [text.expr(one) for one in found.predicates]
+    where = found.where()
     tail = f" GROUP BY {', '.join(map(text.expr, groups))}" if groups else ""
     written = [quoted(names[place]) + " DESC" * descending for place, descending in zip(key, down, strict=True)]
     stored = Stored(

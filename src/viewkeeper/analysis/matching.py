@@ -20,6 +20,7 @@ from viewkeeper.analysis.groupmatching import GroupRewriting
 from viewkeeper.analysis.paths import Definition, definition_of
 from viewkeeper.analysis.rowmatching import RowRewriting
 from viewkeeper.analysis.schema import Schema, Stored
+from viewkeeper.analysis.testmatching import without_tests
 
 MOST = 60
 """Ways of a view's sources to stand for those of a block that are tried."""
@@ -33,15 +34,21 @@ def rewritten(block: Block, view: Stored, schema: Schema) -> Iterator[Block]:
     if known.block.factor > 1 or block.factor > 1:
         # A row is there once for each grouping set, or epoch.
         return
-    if any(source.kind is not SourceKind.INNER for source in known.block.sources):
+    if any(source.kind is SourceKind.LEFT for source in known.block.sources):
         return
-    is_single = len(known.block.sources) < 2 and known.block.sources[0].stored is not None
-    if known.block.group is None and is_single and not known.block.conjuncts:
+    rows = [source for source in known.block.sources if source.kind is SourceKind.INNER]
+    is_whole = len(known.block.sources) < 2 and not known.block.conjuncts and rows[0].stored is not None
+    if known.block.group is None and is_whole:
         return
-    for count, chosen in enumerate(_mappings(known.block, block)):
+    inner = replace(known, block=replace(known.block, sources=tuple(rows)))
+    for count, chosen in enumerate(_mappings(inner.block, block)):
         if count >= MOST:
             return
-        yield from _over(block, view, known, chosen)
+        starts = {row.start: block.sources[n].start for row, n in zip(rows, chosen, strict=True)}
+        rest = without_tests(known.block, block, starts)
+        if rest is not None:
+            places = tuple(rest.sources.index(block.sources[n]) for n in chosen)
+            yield from _over(rest, view, inner, places)
 
 
 def _over(block: Block, view: Stored, known: Definition, chosen: tuple[int, ...]) -> Iterator[Block]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from viewkeeper.analysis.block import Block, NotAnalysed, Source, SourceKind
 from viewkeeper.analysis.conditions import equal_pair
-from viewkeeper.analysis.construct import Constructed, Refused, compared, has_parameter, made_view
+from viewkeeper.analysis.construct import Constructed, Refused, compared, has_parameter, is_kept_test, made_view
 from viewkeeper.analysis.matching import rewritten
 from viewkeeper.analysis.planning import Planned, plan_block
 from viewkeeper.analysis.schema import Schema, Stored
@@ -34,8 +34,8 @@ def over_partial(block: Block, schema: Schema, name: str) -> Iterator[OverPartia
     if len(block.sources) < 2:
         return
     for number, source in enumerate(block.sources):
-        own = _own_conditions(block, number)
-        if source.stored is None or not source.stored.is_table or not own:
+        own = _own(block, number)
+        if source.stored is None or not source.stored.is_table or own is None:
             continue
         wanted = schema.free_name(f"{name}{source.name}Rows" if name else f"{source.name}_rows")
         table = source.stored
@@ -55,21 +55,34 @@ def over_partial(block: Block, schema: Schema, name: str) -> Iterator[OverPartia
                 break
 
 
-def _own_conditions(block: Block, number: int) -> list[Expr]:
-    """The conditions on one inner source by which nothing is found."""
+@dataclass(frozen=True, slots=True)
+class _Own:
+    """What is asked of one source alone, without parameters: conditions by which nothing is found, and EXISTS."""
+
+    conditions: tuple[Expr, ...]
+    tests: tuple[Source, ...]
+
+
+def _own(block: Block, number: int) -> _Own | None:
     if block.sources[number].kind is not SourceKind.INNER:
-        return []
-    return [
+        return None
+    conditions = tuple(
         one
         for one in block.conjuncts
         if block.reads(one) == {number} and not has_parameter(one) and equal_pair(one) is None
-    ]
+    )
+    tests = tuple(
+        other
+        for place, other in enumerate(block.sources)
+        if is_kept_test(block, place) and all(block.reads(one) <= {number, place} for one in other.on)
+    )
+    return _Own(conditions, tests) if conditions or tests else None
 
 
 def _view(
     block: Block,
     source: Source,
-    own: Sequence[Expr],
+    own: _Own,
     key: Sequence[tuple[int, bool]],
     name: str,
     schema: Schema,
@@ -87,15 +100,19 @@ def _view(
     for number, down in key:
         seen.setdefault(number, down)
     width = len(seen)
-    rest = replace(block, conjuncts=tuple(one for one in block.conjuncts if one not in own))
+    rest = replace(
+        block,
+        sources=tuple(one for one in block.sources if one not in own.tests),
+        conjuncts=tuple(one for one in block.conjuncts if one not in own.conditions),
+    )
     for place in sorted(rest.used()):
         if widen and source.has(place):
             seen.setdefault(place - source.start, False)
     shown = [(column(number), down) for number, down in seen.items()]
     alone = replace(
         block,
-        sources=(source,),
-        conjuncts=tuple(own),
+        sources=(source, *own.tests),
+        conjuncts=own.conditions,
         outputs=tuple(expr for expr, _ in shown),
         names=tuple(columns[next(iter(inputs(expr))) - source.start].name for expr, _ in shown),
         group=None,
@@ -109,7 +126,7 @@ def _view(
         offset=0,
     )
     try:
-        made = made_view(compared(alone, {}, keeps_lists=True), name, schema.next_id(), shown, width)
+        made = made_view(compared(alone, {}, keeps_all=True), name, schema.next_id(), shown, width)
     except (Refused, NotAnalysed):
         return None
     return None if made.stored.is_temporal else made

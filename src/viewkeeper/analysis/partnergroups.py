@@ -106,7 +106,8 @@ def _partners(join: PartnerJoin, node: Aggregate, arguments: Sequence[Expr | Non
     exprs = tuple(dict.fromkeys([*by, *(one for one in over if one is not None)]))
     names = tuple(f"column_{place}" for place in range(len(exprs)))
     kept = tuple(
-        call if one is None else replace(call, argument=exprs.index(one)) for call, one in zip(node.calls, over, strict=True)
+        call if one is None else replace(call, argument=exprs.index(one))
+        for call, one in zip(node.calls, over, strict=True)
     )
     shown = (*(f"by_{place}" for place in range(len(by))), *node.names[len(node.group) :])
     return Aggregate(Project(right, exprs, names), tuple(exprs.index(one) for one in by), kept, shown)

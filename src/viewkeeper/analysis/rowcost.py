@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from viewkeeper.analysis.block import WORD, Block, NotAnalysed, Source, equality
+from viewkeeper.analysis.block import WORD, Block, NotAnalysed, Source, SourceKind, equality
 from viewkeeper.analysis.conditions import Conditions, core, is_constant
 from viewkeeper.analysis.dependencies import Dependency, of_source, reach
 from viewkeeper.analysis.paths import rows_under
@@ -195,7 +195,7 @@ class _Costs:
 
     def _repeats(self, members: Iterable[int]) -> bool:
         """Whether rows of a side may be the same: then how often each is there is kept, and read."""
-        stored = (self.block.sources[number].stored for number in members)
+        stored = (self.block.sources[number].stored for number in self._shown(members))
         return any(one is None or one.unique is None for one in stored)
 
     def under(self, members: Sequence[int], by: Iterable[Expr]) -> int:
@@ -208,7 +208,14 @@ class _Costs:
             raise self._no_limit(members, given)
         return found
 
+    def _shown(self, members: Iterable[int]) -> list[int]:
+        """The members whose rows a side shows: EXISTS only asks of others."""
+        asked = (SourceKind.SEMI, SourceKind.ANTI)
+        found = list(members)
+        return [number for number in found if len(found) == 1 or self.block.sources[number].kind not in asked]
+
     def _rows_of(self, members: Sequence[int], given: set[Expr]) -> int | None:
+        members = self._shown(members)
         if len(members) == 1:
             source = self.block.sources[members[0]]
             assert source.stored is not None

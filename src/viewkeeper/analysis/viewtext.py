@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from viewkeeper.analysis.block import Block, Source, aliases
+from viewkeeper.analysis.block import Block, Source, SourceKind, aliases
 from viewkeeper.analysis.sqltext import quoted, sql
 from viewkeeper.model.schema import Column
 from viewkeeper.model.types import Kind, Type
@@ -92,11 +92,21 @@ class ViewText:
             found.append(text if text.endswith(f".{quoted(name)}") else f"{text} AS {quoted(name)}")
         return found
 
+    def tests(self) -> list[str]:
+        """What EXISTS and NOT EXISTS ask."""
+        return [
+            f"{'NOT ' * (source.kind is SourceKind.ANTI)}EXISTS (SELECT 1 FROM {quoted(source.name)} AS {alias}"
+            f" WHERE {' AND '.join(map(self.expr, source.on))})"
+            for source, alias in zip(self.block.sources, self.short, strict=True)
+            if source.kind in (SourceKind.SEMI, SourceKind.ANTI)
+        ]
+
     def ddl(self, name: str, key: Sequence[str], items: Sequence[str], where: Sequence[str], tail: str = "") -> str:
         """The CREATE statement; of a view with windows, one that is refreshed whole."""
         sources = [
             f"{self.windows.get(number) or quoted(source.name)} AS {alias}"
             for number, (source, alias) in enumerate(zip(self.block.sources, self.short, strict=True))
+            if source.kind is SourceKind.INNER
         ]
         text = f"CREATE MATERIALIZED VIEW {quoted(name)}"
         text += f" KEY ({', '.join(key)})" if key else ""
