@@ -48,11 +48,11 @@ def whole_groups(block: Block) -> Iterator[Change]:
         for group in map(core, block.group or ()):
             if value is None or isinstance(group, Input) or set(inputs(group)) != {subject.index}:
                 continue
-            written = sql(group, lambda column: quoted(_short(block, column)))
-            name = quoted(_short(block, subject))
+            written = sql(group, lambda column: quoted(short_name(block, column.index)))
+            name = quoted(short_name(block, subject.index))
             yield Change(
                 text=f"Compare {written} with {value.written} in place of {name}, so that whole groups are chosen.",
-                query=_instead(_place(block, subject), partial(_from, value, group)),
+                query=_instead(place_of(block, subject.index), partial(_from, value, group)),
             )
 
 
