@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterator
-from contextlib import closing
-from decimal import Decimal
 from pathlib import Path
 from random import Random
-from typing import Any
 
 import pytest
 
 import viewkeeper as vk
+from tests.analysis.copied import in_sqlite, plain
 
 OF_AUTHOR = "WHERE p.author = :a GROUP BY p.id, p.title ORDER BY p.id DESC LIMIT 5"
 NAMED = "FROM posts p JOIN users u ON u.id = p.author LEFT JOIN comments c ON c.post = p.id"
@@ -70,20 +67,8 @@ def test_partners_are_looked_up_in_a_view_of_their_groups(db: vk.Database, sql: 
         fill(db, rng, 10)
         for author in range(4):
             rows = prepared(a=author)
-            found = [tuple(float(cell) if isinstance(cell, Decimal) else cell for cell in row.values()) for row in rows]
-            assert found == in_sqlite(db, sql, author)
+            assert [plain(row) for row in rows] == in_sqlite(db, sql, {"a": author})
             assert (rows.meta.operations or 0) <= operations
-
-
-def in_sqlite(db: vk.Database, sql: str, author: int) -> list[tuple[Any, ...]]:
-    with closing(sqlite3.connect(":memory:")) as other:
-        for table in db.tables():
-            names = [column.name for column in table.columns]
-            other.execute(f"CREATE TABLE {table.name} ({', '.join(names)})")
-            places = ", ".join("?" * len(names))
-            rows = [tuple(row.values()) for row in db.scan(table.name)]
-            other.executemany(f"INSERT INTO {table.name} VALUES ({places})", rows)
-        return other.execute(sql, {"a": author}).fetchall()
 
 
 @pytest.mark.parametrize(

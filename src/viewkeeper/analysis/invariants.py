@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from viewkeeper.analysis.analyse import query_block
+from viewkeeper.analysis.attempts import query_block
 from viewkeeper.analysis.block import NotAnalysed
 from viewkeeper.analysis.levels import view_level
 from viewkeeper.analysis.maintenance import totals

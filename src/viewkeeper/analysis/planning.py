@@ -130,7 +130,7 @@ def _plan_derived(
     rows = 0
     for part in derived.parts:
         inner = plan_block(
-            _narrowed(block, source, derived, part), schema, allowed=allowed, propose=propose, hot=hot, widen=widen
+            narrowed(block, source, derived, part), schema, allowed=allowed, propose=propose, hot=hot, widen=widen
         )
         if isinstance(inner, NotPlanned):
             return inner
@@ -146,7 +146,7 @@ def _plan_derived(
     return Planned(block, replace(reads, rows=rows), schema)
 
 
-def _narrowed(block: Block, source: Source, derived: Derived, part: Block) -> Block:
+def narrowed(block: Block, source: Source, derived: Derived, part: Block) -> Block:
     """A query in FROM with the conditions around it that are on its rows, or on its groups."""
     part = _cut(block, source, derived, part)
     if part.limit_max is not None or part.offset or len(derived.parts) != 1 or not derived.outputs:
