@@ -8,16 +8,31 @@ conditions on its source.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import islice, product
+from math import prod
 
 from viewkeeper.analysis.block import WORD, Source, SourceKind
 from viewkeeper.analysis.conditions import Conditions, core, equal_pair, excluded_by, is_constant
 from viewkeeper.analysis.paths import Path, path_rows
 from viewkeeper.analysis.ranges import Stretch, stretch
-from viewkeeper.analysis.reads import Known, Reads
+from viewkeeper.analysis.reads import Known, Reads, alternatives, rows_together
 from viewkeeper.analysis.scope import Scope
 from viewkeeper.plan.access import Access, AccessKind, Count, Found, Operand
 from viewkeeper.plan.expr import Call, Expr, Input, Literal, Parameter, inputs
 from viewkeeper.plan.filling import ANY_LENGTH
+
+MOST_CHOICES = 64
+"""Ways to take the values of key columns from what was read that are compared."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Values:
+    """What a key column may be: one of `operands`. `rows` may have it, or need no row; `conjunct` is what is seen to."""
+
+    operands: tuple[Operand, ...]
+    rows: int = 1
+    conjunct: Expr | None = None
 
 
 class Reading:
@@ -33,7 +48,6 @@ class Reading:
         self.among = self._among()
         self.equal: list[tuple[Operand, ...]] = []
         self.covered: set[Expr] = set(path.holds)
-        self.feeding: dict[int, int] = {}
         self.fed: dict[Expr, Found] = {}
         self.keys = 1
         self._fix()
@@ -58,33 +72,42 @@ class Reading:
         return self.path.stored.key[: len(self.equal)]
 
     def _fix(self) -> None:
-        """Take values for key columns, from the first on, as long as there are some."""
+        """Take values for key columns, from the first on, as long as there are some: those that are the fewest keys."""
+        exprs: list[Expr] = []
+        choices: list[list[_Values]] = []
         for column in self.path.stored.key:
             expr = self.path.shown[column]
-            if expr is None or not self._fix_one(expr):
+            found = [] if expr is None else self._values(expr)
+            if expr is None or not found:
                 break
-
-    def _fix_one(self, expr: Expr) -> bool:
-        if isinstance(expr, Literal):
-            self.equal.append((expr,))
-            return True
-        found = self.scope.operand(expr, self.before, self.among, self.source)
-        if found is not None:
-            operand, rows = found
-            self.equal.append((operand,))
+            exprs.append(expr)
+            choices.append(found)
+        chosen = min(islice(product(*choices), MOST_CHOICES), key=self._price)
+        self.equal = [one.operands for one in chosen]
+        self.covered.update(one.conjunct for one in chosen if one.conjunct is not None)
+        self.keys, _ = self._price(chosen)
+        for expr, (operand, *_) in zip(exprs, self.equal, strict=True):
             if isinstance(operand, Found):
                 self.fed[core(expr)] = operand
-            if isinstance(operand, Found) and operand.access not in self.feeding:
-                self.feeding[operand.access] = rows
-                self.keys *= rows
-            return True
+
+    def _values(self, expr: Expr) -> list[_Values]:
+        if isinstance(expr, Literal):
+            return [_Values(operands=(expr,))]
+        found = self.scope.operands(expr, self.before, self.among, self.source)
+        if found:
+            return [_Values(operands=(operand,), rows=rows) for operand, rows in found]
         test = next(iter(self.among.tests_of(expr, ("in", "word"))), None)
         if test is None or any(isinstance(one, Parameter) and one.element == ANY_LENGTH for one in test.operands):
-            return False
-        self.equal.append(test.operands)
-        self.covered.add(test.conjunct)
-        self.keys *= len(test.operands)
-        return True
+            return []
+        return [_Values(operands=test.operands, conjunct=test.conjunct)]
+
+    def _price(self, chosen: Sequence[_Values]) -> tuple[int, int]:
+        """How many keys some values are at most, and from how many accesses."""
+        rows = {operand.access: one.rows for one in chosen for operand in one.operands if isinstance(operand, Found)}
+        joined = prod(rows.values())
+        if len(rows) > 1:
+            joined = min(joined, rows_together(self.before.accesses, rows))
+        return joined * alternatives([one.operands for one in chosen]), len(rows)
 
     def reads(self) -> Reads | None:
         """What is known with this read; None if it has no bound."""
@@ -106,7 +129,7 @@ class Reading:
         path, stored, source = self.path, self.path.stored, self.source
         copies = stored.copies
         is_direct = not path.misses
-        joined = bool(self.feeding)
+        joined = bool(self.fed)
         kind = AccessKind.LOOKUP_JOIN if joined else AccessKind.INDEX_SCAN
         if limit is not None and joined:
             kind = AccessKind.SORTED_INDEX_JOIN
@@ -137,7 +160,7 @@ class Reading:
         columns = path.columns() if is_direct else _own(source)
         rows = self.keys * under
         made = {stored.id} if stored.ddl is not None else set()
-        per = under if not joined else under * _alternatives(self.equal)
+        per = under if not joined else under * alternatives(self.equal)
         return Reads(
             accesses=tuple(accesses),
             known={
@@ -363,13 +386,6 @@ class Reading:
             fixed.add(core(here))
             seen.add(stored.key[len(stored.key) - len(behind) - 1])
         return bool(reverse)
-
-
-def _alternatives(equal: Sequence[tuple[Operand, ...]]) -> int:
-    found = 1
-    for values in equal:
-        found *= len(values)
-    return found
 
 
 def _own(source: Source) -> dict[Expr, int]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import prod
 
 from viewkeeper.analysis.paths import Path
-from viewkeeper.plan.access import Access, Found, Operand
+from viewkeeper.plan.access import Access, Found, Operand, with_fed_by
 from viewkeeper.plan.expr import Expr
 
 
@@ -53,6 +54,24 @@ class Stuck:
     path: Path
     fixed: tuple[int, ...]
     read: frozenset[int]
+
+
+def rows_together(accesses: Sequence[Access], numbers: Iterable[int]) -> int:
+    """How many rows of some accesses there are at most of which each was found by those of the others that feed it.
+
+    What feeds them counts, too: it says which of their rows belong to one of its own.
+    """
+    return prod(_under_one(accesses[number]) for number in with_fed_by(accesses, numbers))
+
+
+def _under_one(access: Access) -> int:
+    """The rows that an access finds for one row of each of those that feed it; of one that needs none, all."""
+    return alternatives(access.equal) * (access.rows // max(1, access.operations))
+
+
+def alternatives(equal: Sequence[tuple[Operand, ...]]) -> int:
+    """How many keys an access has for one row of each of those that feed it."""
+    return prod(map(len, equal))
 
 
 def renumbered(access: Access, by: int) -> Access:

@@ -24,18 +24,20 @@ class Scope:
         self._scans = list(scans(block.relation))
         self._first = min((source.leaf for source in block.sources), default=0)
 
-    def operand(self, expr: Expr, reads: Reads, among: Conditions, source: Source) -> tuple[Operand, int] | None:
-        """A value that an expression equals: a constant, or a column of what was read, with how many there are."""
+    def operands(self, expr: Expr, reads: Reads, among: Conditions, source: Source) -> list[tuple[Operand, int]]:
+        """Values that an expression equals, one of which will do: a constant, or columns of what was read.
+
+        Each with how many there are; the fewest come first.
+        """
         constants = among.constants(expr)
         if constants:
-            return constants[0], 1
-        best: tuple[Operand, int] | None = None
-        for other in sorted(among.same(expr), key=repr):
-            if isinstance(other, Input) and not source.has(other.index):
-                found = self._found(other, reads.known, self.block)
-                if found is not None and (best is None or found[1] < best[1]):
-                    best = found
-        return best
+            return [(constants[0], 1)]
+        found = [
+            self._found(other, reads.known, self.block)
+            for other in sorted(among.same(expr), key=repr)
+            if isinstance(other, Input) and not source.has(other.index)
+        ]
+        return sorted((one for one in found if one is not None), key=lambda one: one[1])
 
     def _found(self, expr: Input, known: Mapping[int, Known], block: Block) -> tuple[Operand, int] | None:
         number = block.source_at(expr.index)

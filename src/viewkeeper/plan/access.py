@@ -12,6 +12,7 @@ answer is then computed in memory:
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -89,6 +90,22 @@ class Access:
     condition: Expr | None = None
     operations: int
     rows: int
+
+    def fed_by(self) -> frozenset[int]:
+        """The accesses of whose rows it has values for its key columns."""
+        return frozenset(one.access for values in self.equal for one in values if isinstance(one, Found))
+
+
+def with_fed_by(accesses: Sequence[Access], numbers: Iterable[int]) -> list[int]:
+    """Some accesses, and all that feed these, directly or not, in their order."""
+    found: set[int] = set()
+    pending = [*numbers]
+    while pending:
+        number = pending.pop()
+        if number not in found:
+            found.add(number)
+            pending += accesses[number].fed_by()
+    return sorted(found)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,7 +1,7 @@
 """Where an access looks: the keys that its operands stand for, each of them once.
 
 The operands of one key that are columns of the rows of an earlier access are of the same row. Where they are of the
-rows of several accesses, each row of one is taken with each of the others.
+rows of several accesses, these are rows that belong together, as read/together.py says.
 """
 
 from __future__ import annotations
@@ -12,28 +12,26 @@ from itertools import product
 from typing import Any, TypeAlias
 
 from viewkeeper.execute.rows.parameters import ParameterKey
-from viewkeeper.model.letters import lower
 from viewkeeper.model.picking import picker
 from viewkeeper.model.rowcodec import RowCodec
 from viewkeeper.model.types import Cell, Row, Type
 from viewkeeper.plan.access import Access, Beyond, Found, Operand
 from viewkeeper.plan.expr import Literal, Parameter
 from viewkeeper.read.bykey import on_from, range_interval, up_to
-from viewkeeper.read.operands import Convert, beginning, bound, converter
+from viewkeeper.read.operands import Convert, beginning, bound, converter, lowered
 from viewkeeper.read.region import Region
+from viewkeeper.read.together import Kept, Links
 from viewkeeper.sql.statements import KeyRange
 from viewkeeper.store.interface import Interval
 
 Values: TypeAlias = Mapping[ParameterKey, Cell]
 """What was given for the parameters."""
-Kept: TypeAlias = Sequence[Sequence[Row]]
-"""By access, the rows that it found."""
 
 
 class Keys:
-    """The keys of one access, whose operands are compiled once."""
+    """The keys of one access, whose operands are compiled once; `links` has all accesses before it."""
 
-    def __init__(self, access: Access, codec: RowCodec) -> None:
+    def __init__(self, access: Access, codec: RowCodec, links: Links) -> None:
         self._codec = codec
         self._width = len(access.equal)
         self._ends = _Ends(access, codec)
@@ -43,7 +41,7 @@ class Keys:
             for place, (operands, type) in enumerate(zip(access.equal, types, strict=False))
         ]
         columns += [[*_choices((operand,), None, self._width in access.words)] for operand in self._ends.operands]
-        self._patterns = [_Pattern(choices) for choices in product(*columns)]
+        self._patterns = [_Pattern(choices, links) for choices in product(*columns)]
         self.may_overlap = any(isinstance(operand, Found) for operand in self._ends.operands)
         """Whether one row may be found by several keys."""
 
@@ -90,7 +88,7 @@ def _choices(operands: Sequence[Operand], type: Type | None, is_word: bool = Fal
 
     def made(source: Type) -> Convert | None:
         if is_word:
-            return _lowered
+            return lowered
         return None if type is None else converter(source, type)
 
     constants = tuple((one, made(one.type)) for one in operands if not isinstance(one, Found))
@@ -99,30 +97,23 @@ def _choices(operands: Sequence[Operand], type: Type | None, is_word: bool = Fal
     yield from ((one, made(one.type)) for one in operands if isinstance(one, Found))
 
 
-def _lowered(cell: Cell) -> Cell:
-    """A word as indexes have it."""
-    return lower(cell) if isinstance(cell, str) else None
-
-
 class _Pattern:
     """Which kind of value each column of a key has."""
 
-    def __init__(self, choices: Sequence[_Choice]) -> None:
+    def __init__(self, choices: Sequence[_Choice], links: Links) -> None:
         self._constants = [(place, one) for place, one in enumerate(choices) if isinstance(one, _Constants)]
-        rows: dict[int, list[tuple[int, int, Convert | None]]] = {}
-        for place, one in enumerate(choices):
-            if not isinstance(one, _Constants):
-                rows.setdefault(one[0].access, []).append((place, one[0].column, one[1]))
-        self._rows = [(access, _distinct(columns)) for access, columns in rows.items()]
+        rows = [(place, *one) for place, one in enumerate(choices) if not isinstance(one, _Constants)]
+        self._found = _found([(found, convert) for _, found, convert in rows], links)
         behind = [place for place, _ in self._constants]
-        behind += [place for columns in rows.values() for place, _, _ in columns]
+        behind += [place for place, _, _ in rows]
         # Of the values as they are put together below, which one each column has.
         self._order = picker([behind.index(place) for place in range(len(behind))])
 
     def cells(self, values: Values, kept: Kept) -> Iterator[Row]:
         """The values of the columns, never NULL."""
         parts: list[Iterable[Row]] = [[(cell,) for cell in one.cells(values)] for _, one in self._constants]
-        parts += [distinct(kept[access]) for access, distinct in self._rows]
+        if self._found is not None:
+            parts.append(self._found(kept))
         if len(parts) == 1:
             yield from map(self._order, parts[0])
             return
@@ -130,13 +121,19 @@ class _Pattern:
             yield self._order(sum(combination, ()))
 
 
-def _distinct(columns: Sequence[tuple[int, int, Convert | None]]) -> Callable[[Iterable[Row]], Iterable[Row]]:
-    """The different values that some columns of rows have, converted; without those in which one is NULL."""
-    pick = picker([column for _, column, _ in columns])
-    converts = [(place, convert) for place, (_, _, convert) in enumerate(columns) if convert is not None]
+def _found(columns: Sequence[tuple[Found, Convert | None]], links: Links) -> Callable[[Kept], Iterable[Row]] | None:
+    """The different values that some columns have in rows that belong together, converted; without those in which one
+    is NULL. None for no columns.
+    """
+    accesses = [found.access for found, _ in columns]
+    if not accesses:
+        return None
+    converts = [(place, convert) for place, (_, convert) in enumerate(columns) if convert is not None]
+    only, pick = accesses[0], picker([found.column for found, _ in columns])
+    several = links.together([(found.access, found.column) for found, _ in columns]) if {*accesses} > {only} else None
 
-    def distinct(rows: Iterable[Row]) -> Iterable[Row]:
-        found: Iterable[Row] = dict.fromkeys(map(pick, rows))
+    def distinct(kept: Kept) -> Iterable[Row]:
+        found: Iterable[Row] = dict.fromkeys(map(pick, kept[only])) if several is None else several(kept)
         if converts:
             found = map(converted, found)
         return [row for row in found if None not in row]

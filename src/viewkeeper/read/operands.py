@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 
 from viewkeeper.errors import BadParameter
 from viewkeeper.execute.rows.expr import Failures, compile_expr
+from viewkeeper.model.letters import lower
 from viewkeeper.model.types import Cell, Kind, Type
 from viewkeeper.plan.expr import Cast, Input
 from viewkeeper.plan.likes import Wild, like_parts
@@ -37,6 +38,11 @@ def converter(source: Type, target: Type) -> Convert | None:
         return made if made is not None and back(made) == cell else None
 
     return convert
+
+
+def lowered(cell: Cell) -> Cell:
+    """A word as indexes have it."""
+    return lower(cell) if isinstance(cell, str) else None
 
 
 def bound(source: Type, target: Type, *, inclusive: bool, is_lower: bool) -> Bound:

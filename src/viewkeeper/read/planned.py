@@ -18,10 +18,11 @@ from viewkeeper.plan.expr import Expr, Input, rewrite
 from viewkeeper.plan.relation import Scan, scans
 from viewkeeper.read.beside import looks_of
 from viewkeeper.read.compiled import compiled
-from viewkeeper.read.keysof import Kept, Keys, Values
+from viewkeeper.read.keysof import Keys, Values
 from viewkeeper.read.moment import Moment
 from viewkeeper.read.region import Region
 from viewkeeper.read.rows import Rows
+from viewkeeper.read.together import Kept, Links
 from viewkeeper.store.interface import Catalog, Interval
 
 
@@ -38,7 +39,8 @@ class Planned:
         fed = [access.leaf for access in plan.accesses if access.leaf is not None]
         if len(set(fed)) < len(fed):
             raise ValueError("a scan gets its rows from one access")
-        self._accesses = [_Compiled(access, catalog, leaves) for access in plan.accesses]
+        links = Links()
+        self._accesses = [_Compiled(access, catalog, leaves, links) for access in plan.accesses]
         self._leaves = [fed.index(number) if number in fed else None for number in range(len(leaves))]
         self._fed = [number for number, access in enumerate(plan.accesses) if access.leaf is not None]
         self._relation = compiled(plan.relation)
@@ -110,15 +112,16 @@ def count_of(count: Count | None, values: Values) -> int | None:
 
 
 class _Compiled:
-    """One access."""
+    """One access, added to the `links` of those before it."""
 
-    def __init__(self, access: Access, catalog: Catalog, leaves: Sequence[Scan]) -> None:
+    def __init__(self, access: Access, catalog: Catalog, leaves: Sequence[Scan], links: Links) -> None:
         view = catalog.views.get(access.object)
         self._access = access
         self._source = catalog.tables[access.object] if view is None else view
         self._codec = catalog.codecs[access.object] if view is None else catalog.view_codecs[access.object]
         self._looks = looks_of(self._source)
-        self._keys = Keys(access, self._codec)
+        self._keys = Keys(access, self._codec, links)
+        links.add(access, self._codec)
         is_whole = len(access.equal) == len(self._codec.key.columns)
         self._is_get = is_whole and not (isinstance(self._source, View) and self._source.repeats)
         columns: Sequence[int] | None = None if access.leaf is None else leaves[access.leaf].columns
