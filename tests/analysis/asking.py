@@ -23,6 +23,8 @@ def ask(rng: Random, world: World) -> Question:
     conditions(asking)
     if rng.random() < 0.25:
         semi_joins(asking)
+    if rng.random() < 0.08:
+        return _extreme(asking)
     shape = rng.choice(["rows", "rows", "rows", "groups", "distinct"])
     return {"rows": _rows, "groups": _groups, "distinct": _distinct}[shape](asking)
 
@@ -132,6 +134,14 @@ def _groups(asking: Asking) -> Question:
         offset=offset,
         params=asking.params,
     )
+
+
+def _extreme(asking: Asking) -> Question:
+    """The least or the greatest of all."""
+    alias, one = asking.column()
+    ours, theirs = asking.body()
+    call = f"SELECT {asking.rng.choice(['MIN', 'MAX'])}({alias}.{one.name}) AS s0"
+    return Question(ours=call + ours, theirs=call + theirs, params=asking.params)
 
 
 def _distinct(asking: Asking) -> Question:

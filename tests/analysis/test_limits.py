@@ -52,6 +52,18 @@ def test_the_first_rows_in_stored_order_are_enough(db: vk.Database) -> None:
     assert db.explain("SELECT k FROM A ORDER BY k LIMIT 3").rows_max == 3
 
 
+@pytest.mark.parametrize("down", ["", " DESC"])
+def test_rows_in_whose_order_null_comes_first_are_read_behind_it(db: vk.Database, down: str) -> None:
+    db.execute(f"CREATE INDEX by_x ON A (x{down}) MAINTAIN SYNC")
+    db.load("A", [{"k": k, "x": None} for k in range(30, 50)])
+    for order, first in (("x", 0), ("x DESC", 4)):
+        sql = f"SELECT x FROM A WHERE x IS NOT NULL ORDER BY {order} LIMIT 2"
+        assert level(db, sql) == "SI-1"
+        assert answer(db, sql) == [(first,), (first,)]
+        assert "by_x (x IS NOT NULL), first 2" in db.explain(sql).plan
+    assert level(db, "SELECT x FROM A WHERE y IS NOT NULL ORDER BY x LIMIT 2") != "SI-1"
+
+
 def test_an_inner_join_behind_the_limit_may_drop_rows(db: vk.Database) -> None:
     assert level(db, "SELECT A.k FROM A JOIN A o ON o.k = A.y ORDER BY A.k LIMIT 3") != "SI-0"
 

@@ -15,6 +15,7 @@ from dataclasses import replace
 from viewkeeper.analysis.attempts import Attempts, query_block
 from viewkeeper.analysis.block import NotAnalysed
 from viewkeeper.analysis.computed import with_computed
+from viewkeeper.analysis.extremes import better, of_first_row
 from viewkeeper.analysis.partnergroups import partners_grouped
 from viewkeeper.analysis.schema import Schema
 from viewkeeper.analysis.verdict import UNBOUNDED, Verdict
@@ -28,6 +29,9 @@ def analyse(query: Query, schema: Schema, *, name: str = "", widen: bool = False
     """
     query = replace(query, plan=with_computed(query.plan))
     found = _verdict(query, schema, name, widen)
+    first = of_first_row(query.plan)
+    if first is not None:
+        found = better(found, _verdict(replace(query, plan=first), schema, name, widen), widen=widen)
     if found.level == UNBOUNDED and (grouped := partners_grouped(query.plan, schema)) != query.plan:
         again = _verdict(replace(query, plan=grouped), schema, name, widen)
         found = again if again.level != UNBOUNDED else found

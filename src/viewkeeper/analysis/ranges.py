@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from viewkeeper.analysis.conditions import Conditions, RowTest, Test, core
 from viewkeeper.analysis.paths import Path
 from viewkeeper.plan.access import Beyond, Operand
-from viewkeeper.plan.expr import Expr, Parameter
+from viewkeeper.plan.expr import Call, Expr, Parameter
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,6 +19,7 @@ class Stretch:
     upper: tuple[Operand, bool] | None = None
     starts: Operand | None = None
     beyond: Beyond | None = None
+    not_null: bool = False
     covered: frozenset[Expr] = frozenset()
 
 
@@ -34,12 +36,13 @@ def stretch(path: Path, width: int, among: Conditions, *, is_bounded: bool) -> S
     lower: tuple[Operand, bool] | None = None
     upper: tuple[Operand, bool] | None = None
     covered: set[Expr] = set()
+    present = frozenset(_present(expr, among))
     tests = list(among.tests_of(expr))
     starts: Test | None = next((test for test in tests if test.op in ("starts", "word starts")), None)
     if starts is not None and is_bounded and starts.op == "starts" and isinstance(starts.operands[0], Parameter):
         starts = None
     if starts is not None:
-        return Stretch(starts=starts.operands[0], covered=frozenset({starts.conjunct}))
+        return Stretch(starts=starts.operands[0], covered=present | {starts.conjunct})
     for test in tests:
         if core(test.subject) != core(expr) and not among.are_equal(test.subject, expr):
             continue
@@ -52,8 +55,17 @@ def stretch(path: Path, width: int, among: Conditions, *, is_bounded: bool) -> S
     for row in among.rows:
         beyond = _beyond(row, path, width, among)
         if beyond is not None:
-            return Stretch(lower=lower, upper=upper, beyond=beyond, covered=frozenset({*covered, row.conjunct}))
-    return Stretch(lower=lower, upper=upper, covered=frozenset(covered))
+            return Stretch(lower=lower, upper=upper, beyond=beyond, covered=present | covered | {row.conjunct})
+    is_open = lower is None and upper is None
+    return Stretch(lower=lower, upper=upper, not_null=is_open and bool(present), covered=present | covered)
+
+
+def _present(expr: Expr, among: Conditions) -> Iterator[Expr]:
+    """The conditions that a key column is not NULL, which any bound sees to."""
+    for conjunct in among.other:
+        match conjunct:
+            case Call("not", (Call("is_null", (subject,), _),), _) if among.are_equal(subject, expr):
+                yield conjunct
 
 
 def _beyond(row: RowTest, path: Path, width: int, among: Conditions) -> Beyond | None:

@@ -28,7 +28,7 @@ MOST_CHOICES = 64
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Values:
-    """What a key column may be: one of `operands`. `rows` may have it, or need no row; `conjunct` is what is seen to."""
+    """What a key column may be: any of `operands`, which see to `conjunct`. `rows` is how many may have it."""
 
     operands: tuple[Operand, ...]
     rows: int = 1
@@ -147,6 +147,7 @@ class Reading:
             upper=between.upper,
             starts=between.starts,
             beyond=between.beyond,
+            not_null=between.not_null,
             limit=limit,
             reverse=reverse,
             words=self._words_among(len(self.equal) + 1),

@@ -133,6 +133,8 @@ def _access(block: Block, reads: Reads, access: Access, schema: Schema) -> str:
             parts.append(f"{behind} {signs[bound[1]]} {_operand(bound[0], reads, schema)}")
     if access.starts is not None:
         parts.append(f"{behind} LIKE {_operand(access.starts, reads, schema)}")
+    if access.not_null:
+        parts.append(f"{behind} IS NOT NULL")
     if access.beyond is not None:
         parts.append(_beyond(access.beyond, names[len(access.equal) :], stored.descending[len(access.equal) :]))
     text = f"{access.kind} {access.name}"

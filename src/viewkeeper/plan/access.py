@@ -63,7 +63,8 @@ class Access:
 
     `equal` has for each of the first key columns the values that it may have: one, or those of an IN list. The next key
     column lies between `lower` and `upper`, each with whether it is included, or begins with `starts`, a pattern of
-    LIKE that ends in %; it and those behind it lie `beyond` some values. The key columns at the places in `words` have
+    LIKE that ends in %; it and those behind it lie `beyond` some values. It has a value if any of these is given, or
+    `not_null`. The key columns at the places in `words` have
     words, in lower case. At most `limit` rows are read under each key, in stored order, or against it in `reverse`.
 
     `leaf` is the number of the scan, from left to right, that gets the rows, by column ids of the object; None if
@@ -84,6 +85,7 @@ class Access:
     upper: tuple[Operand, bool] | None = None
     starts: Operand | None = None
     beyond: Beyond | None = None
+    not_null: bool = False
     limit: Count | None = None
     reverse: bool = False
     words: frozenset[int] = frozenset()

@@ -162,7 +162,7 @@ class _Ends:
         for operand, inclusive, is_lower in given:
             type = codec.key.types[len(access.equal)]
             self._bounds.append((bound(operand.type, type, inclusive=inclusive, is_lower=is_lower), is_lower))
-        self._beyond = access.beyond
+        self._beyond, self._not_null = access.beyond, access.not_null
         behind = codec.key.types[len(access.equal) :]
         self._values = [
             (one, converter(one.type, type))
@@ -171,7 +171,7 @@ class _Ends:
 
     @property
     def is_open(self) -> bool:
-        return not self.operands and self._beyond is None
+        return not self.operands and self._beyond is None and not self._not_null
 
     def interval(self, prefix: Row, given: Row, values: Values) -> Interval | None:
         """The codes of the keys; None if no value lies within."""
