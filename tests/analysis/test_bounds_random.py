@@ -52,6 +52,7 @@ def test_the_random_cases_have_been_of_every_kind() -> None:
     [
         r"LEFT JOIN \w+ b ON .*LEFT JOIN \w+ c ON c\.\w+ = b\.",
         r"EXISTS .*EXISTS",
+        r"(EXISTS|IN) \(SELECT .*(\be\d\.\w+ [<>]=? [a-d]\.|\b[a-d]\.\w+ [<>]=? e)",
         r"IN \(SELECT",
         r"(?<!NOT )IN :\w+(?! MAX)\b",
         r"NOT IN :\w+ MAX",

@@ -136,6 +136,7 @@ TASK = "SELECT 1 FROM tasks t WHERE t.owner = f.followee"
         (f"EXISTS ({TASK} AND t.state IN ('open', 'done'))", "SI-1", [0, 2]),
         (f"EXISTS ({TASK} AND t.id > 40 AND t.id < 42)", "SI-0", [2]),
         (f"EXISTS ({TASK} AND t.due >= :due)", "SI-1", [2]),
+        (f"EXISTS ({TASK} AND t.due > f.followee)", "SI-1", [0, 2]),
         (f"EXISTS ({TASK} AND (t.due, t.id) >= (:due, 0))", "SI-1", [2]),
         ("f.followee IN (SELECT owner FROM tasks)", "SI-0", [0, 2]),
         ("f.followee IN (SELECT owner FROM tasks WHERE state = 'open')", "SI-1", [2]),
@@ -159,7 +160,7 @@ def test_one_row_is_enough_for_exists(busy: vk.Database, where: str, level: str,
     [
         # Which rows of an owner are meant differs from row to row, and not by a range of their key.
         f"EXISTS ({TASK} AND t.due % 7 = 6)",
-        f"EXISTS ({TASK} AND t.due > f.followee)",
+        f"EXISTS ({TASK} AND t.due > f.followee AND t.due > f.follower)",
         f"EXISTS ({TASK} AND t.state LIKE '%n')",
         f"NOT EXISTS ({TASK} AND t.due <> :due)",
     ],

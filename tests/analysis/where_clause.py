@@ -6,7 +6,7 @@ from collections.abc import Callable
 from random import Random
 
 from tests.analysis.querytext import LISTED, Asking
-from tests.analysis.worlds import Column
+from tests.analysis.worlds import Column, Source
 
 Named = tuple[str, Column]
 """A column, and how a text names it."""
@@ -176,6 +176,21 @@ def semi_joins(asking: Asking) -> None:
         _semi_join(asking, f"e{number}")
 
 
+def _compared(asking: Asking, e: str, source: Source) -> list[str]:
+    """A column, most often one of the key, that lies on one side of a column outside, or between two of them."""
+    rng = asking.rng
+    keys = [one for one in source.columns if one.name in source.key]
+    column = rng.choice([*source.columns, *keys, *keys])
+    found = []
+    for _ in range(rng.choice([1, 1, 2])):
+        alias, outside = asking.column()
+        if outside.type == column.type or {outside.type, column.type} == {"INT", "BIGINT"}:
+            sides = [f"{e}.{column.name}", f"{alias}.{outside.name}"]
+            rng.shuffle(sides)
+            found.append(f"{sides[0]} {rng.choice(['<', '<=', '>', '>='])} {sides[1]}")
+    return found
+
+
 def _semi_join(asking: Asking, e: str) -> None:
     rng = asking.rng
     source = asking.source()
@@ -190,6 +205,8 @@ def _semi_join(asking: Asking, e: str) -> None:
     if rng.random() < 0.6:
         other = next(one for one in source.columns if one.name in source.key)
         more = f"{e}.{other.name} = {asking.parameter(other.type)}"
+    if rng.random() < 0.4:
+        more = " AND ".join(filter(None, [more, *_compared(asking, e, source)]))
     if rng.random() < 0.4:
         where = f" WHERE {more}" if more else ""
         asking.both(f"{alias}.{column.name} IN (SELECT {e}.{inside.name} FROM {source.name} {e}{where})")

@@ -118,6 +118,17 @@ class Conditions:
             if test.subject in members and (ops is None or test.op in ops):
                 yield test
 
+    def compared(self, expr: Expr) -> Iterator[tuple[str, Expr, Expr]]:
+        """What an expression is compared with by inequality and is no constant: the sign, that, and the condition."""
+        members = self.same(expr)
+        for conjunct in self.other:
+            match conjunct:
+                case Call(op, (left, right), _) if op in _FLIPPED:
+                    if core(left) in members:
+                        yield op, core(right), conjunct
+                    if core(right) in members:
+                        yield _FLIPPED[op], core(left), conjunct
+
     def implies(self, condition: Expr) -> bool:
         """Whether a condition holds wherever the conjuncts do; only what is plain to see."""
         pair = equal_pair(condition)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
-from viewkeeper.analysis.block import WORD, Block, Source
+from viewkeeper.analysis.block import WORD, Block, Source, SourceKind
 from viewkeeper.analysis.conditions import INEQUALITIES, Conditions, RowTest, core, is_constant
 from viewkeeper.analysis.schema import Schema, Stored
 from viewkeeper.analysis.sqltext import quoted
@@ -83,6 +83,8 @@ def _keys(block: Block, source: Source, conditions: Conditions) -> Iterator[tupl
         and isinstance(test.subject, Input)
         and source.has(test.subject.index)
     ]
+    if source.kind in (SourceKind.SEMI, SourceKind.ANTI):
+        ranged += _compared(source, given)
     order = _order(block, source, given)
     starts = [
         [*constants],
@@ -108,6 +110,15 @@ def _keys(block: Block, source: Source, conditions: Conditions) -> Iterator[tupl
                     yield (*prefix, *compared, *(one for one in behind if one.column not in columns))
             if behind:
                 yield tuple(prefix)
+
+
+def _compared(source: Source, conditions: Conditions) -> Iterator[int]:
+    """The columns that are compared by inequality with columns of other sources."""
+    assert source.stored is not None
+    for number, column in enumerate(source.stored.columns[: source.stored.visible]):
+        for _, other, _ in conditions.compared(Input(source.start + number, column.type)):
+            if isinstance(other, Input) and not source.has(other.index):
+                yield number
 
 
 def _row(source: Source, row: RowTest, order: Sequence[KeyColumn]) -> tuple[KeyColumn, ...]:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from viewkeeper.analysis.conditions import Conditions, RowTest, Test, core
 from viewkeeper.analysis.paths import Path
 from viewkeeper.plan.access import Beyond, Operand
 from viewkeeper.plan.expr import Call, Expr, Parameter
+
+ValueOf: TypeAlias = Callable[[Expr], Operand | None]
+"""A value that an expression has in rows that were read before; None if there is none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,8 +27,8 @@ class Stretch:
     covered: frozenset[Expr] = frozenset()
 
 
-def stretch(path: Path, width: int, among: Conditions, *, is_bounded: bool) -> Stretch:
-    """What is said of the key columns behind the first ones.
+def stretch(path: Path, width: int, among: Conditions, *, is_bounded: bool, found: ValueOf | None = None) -> Stretch:
+    """What is said of the key columns behind the first ones; `found` gives what was read before, as a bound.
 
     A pattern that is given later may not say how a text begins, and is then refused. So it is used only where the
     read is not bounded without it.
@@ -52,6 +56,13 @@ def stretch(path: Path, width: int, among: Conditions, *, is_bounded: bool) -> S
         elif test.op in ("<", "<=") and upper is None:
             upper = test.operands[0], test.op == "<="
             covered.add(test.conjunct)
+    for op, other, conjunct in among.compared(expr):
+        is_lower = op in (">", ">=")
+        if found is None or (lower if is_lower else upper) is not None or (operand := found(other)) is None:
+            continue
+        end = operand, op in (">=", "<=")
+        lower, upper = (end, upper) if is_lower else (lower, end)
+        covered.add(conjunct)
     for row in among.rows:
         beyond = _beyond(row, path, width, among)
         if beyond is not None:

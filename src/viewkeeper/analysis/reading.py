@@ -7,32 +7,15 @@ conditions on its source.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from itertools import islice, product
-from math import prod
-
 from viewkeeper.analysis.block import WORD, Source, SourceKind
 from viewkeeper.analysis.conditions import Conditions, core, equal_pair, excluded_by, is_constant
+from viewkeeper.analysis.keyvalues import Choosing, Values
 from viewkeeper.analysis.paths import Path, path_rows
 from viewkeeper.analysis.ranges import Stretch, stretch
-from viewkeeper.analysis.reads import Known, Reads, alternatives, rows_together
+from viewkeeper.analysis.reads import Known, Reads, alternatives, is_of_rows
 from viewkeeper.analysis.scope import Scope
 from viewkeeper.plan.access import Access, AccessKind, Count, Found, Operand
-from viewkeeper.plan.expr import Call, Expr, Input, Literal, Parameter, inputs
-from viewkeeper.plan.filling import ANY_LENGTH
-
-MOST_CHOICES = 64
-"""Ways to take the values of key columns from what was read that are compared."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Values:
-    """What a key column may be: any of `operands`, which see to `conjunct`. `rows` is how many may have it."""
-
-    operands: tuple[Operand, ...]
-    rows: int = 1
-    conjunct: Expr | None = None
+from viewkeeper.plan.expr import Call, Expr, Input, inputs
 
 
 class Reading:
@@ -46,10 +29,9 @@ class Reading:
         self.path = path
         self.source = scope.block.sources[number]
         self.among = self._among()
-        self.equal: list[tuple[Operand, ...]] = []
+        self.choosing = Choosing(scope, reads, self.among, self.source)
         self.covered: set[Expr] = set(path.holds)
         self.fed: dict[Expr, Found] = {}
-        self.keys = 1
         self._fix()
 
     def _among(self) -> Conditions:
@@ -74,40 +56,21 @@ class Reading:
     def _fix(self) -> None:
         """Take values for key columns, from the first on, as long as there are some: those that are the fewest keys."""
         exprs: list[Expr] = []
-        choices: list[list[_Values]] = []
+        choices: list[list[Values]] = []
         for column in self.path.stored.key:
             expr = self.path.shown[column]
-            found = [] if expr is None else self._values(expr)
+            found = [] if expr is None else self.choosing.of(expr)
             if expr is None or not found:
                 break
             exprs.append(expr)
             choices.append(found)
-        chosen = min(islice(product(*choices), MOST_CHOICES), key=self._price)
-        self.equal = [one.operands for one in chosen]
-        self.covered.update(one.conjunct for one in chosen if one.conjunct is not None)
-        self.keys, _ = self._price(chosen)
+        self.chosen = self.choosing.fewest_of_each(choices)
+        self.keys = self.choosing.keys(self.chosen)
+        self.equal = [one.operands for one in self.chosen]
+        self.covered.update(one.conjunct for one in self.chosen if one.conjunct is not None)
         for expr, (operand, *_) in zip(exprs, self.equal, strict=True):
             if isinstance(operand, Found):
                 self.fed[core(expr)] = operand
-
-    def _values(self, expr: Expr) -> list[_Values]:
-        if isinstance(expr, Literal):
-            return [_Values(operands=(expr,))]
-        found = self.scope.operands(expr, self.before, self.among, self.source)
-        if found:
-            return [_Values(operands=(operand,), rows=rows) for operand, rows in found]
-        test = next(iter(self.among.tests_of(expr, ("in", "word"))), None)
-        if test is None or any(isinstance(one, Parameter) and one.element == ANY_LENGTH for one in test.operands):
-            return []
-        return [_Values(operands=test.operands, conjunct=test.conjunct)]
-
-    def _price(self, chosen: Sequence[_Values]) -> tuple[int, int]:
-        """How many keys some values are at most, and from how many accesses."""
-        rows = {operand.access: one.rows for one in chosen for operand in one.operands if isinstance(operand, Found)}
-        joined = prod(rows.values())
-        if len(rows) > 1:
-            joined = min(joined, rows_together(self.before.accesses, rows))
-        return joined * alternatives([one.operands for one in chosen]), len(rows)
 
     def reads(self) -> Reads | None:
         """What is known with this read; None if it has no bound."""
@@ -121,6 +84,8 @@ class Reading:
             limit, under, reverse = limited
         if under != 1 and self._is_one_enough():
             limit, under = 1, 1
+        elif under != 1 and (closer := self._closer(between)) is not None:
+            between, limit, under = closer, 1, 1
         if under is None:
             return None
         return self._made(under, limit, reverse, between)
@@ -129,7 +94,7 @@ class Reading:
         path, stored, source = self.path, self.path.stored, self.source
         copies = stored.copies
         is_direct = not path.misses
-        joined = bool(self.fed)
+        joined = bool(self.fed) or is_of_rows(between.lower) or is_of_rows(between.upper)
         kind = AccessKind.LOOKUP_JOIN if joined else AccessKind.INDEX_SCAN
         if limit is not None and joined:
             kind = AccessKind.SORTED_INDEX_JOIN
@@ -206,6 +171,32 @@ class Reading:
         )
 
     # Whether the first rows are enough
+
+    def _closer(self, between: Stretch) -> Stretch | None:
+        """What EXISTS asks for, with bounds of rows that were read, if any one row within them will do.
+
+        There may be more keys then, since each row has its own bounds.
+        """
+        if self.source.kind not in (SourceKind.SEMI, SourceKind.ANTI):
+            return None
+        bounds: list[Values] = []
+
+        def value_of(expr: Expr) -> Operand | None:
+            ways = self.choosing.equal_to(expr)
+            if not ways:
+                return None
+            bounds.append(self.choosing.fewest([*self.chosen, *bounds, one] for one in ways)[-1])
+            return bounds[-1].operands[0]
+
+        closer = stretch(self.path, len(self.equal), self.among, is_bounded=False, found=value_of)
+        if not bounds or not closer.covered >= between.covered:
+            return None
+        before, self.covered = self.covered, self.covered | closer.covered
+        if not self._is_one_enough():
+            self.covered = before
+            return None
+        self.keys = self.choosing.keys([*self.chosen, *bounds])
+        return closer
 
     def _is_one_enough(self) -> bool:
         """Whether EXISTS asks for any row under a key, and whatever else it asks is the same for all of them."""

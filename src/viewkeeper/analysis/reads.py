@@ -65,8 +65,18 @@ def rows_together(accesses: Sequence[Access], numbers: Iterable[int]) -> int:
 
 
 def _under_one(access: Access) -> int:
-    """The rows that an access finds for one row of each of those that feed it; of one that needs none, all."""
+    """The rows that an access finds for one row of each of those that feed it; of one that needs none, all.
+
+    So it is of one with bounds of rows: what lies within those of one row may have been found for another one.
+    """
+    if is_of_rows(access.lower) or is_of_rows(access.upper):
+        return access.rows
     return alternatives(access.equal) * (access.rows // max(1, access.operations))
+
+
+def is_of_rows(end: tuple[Operand, bool] | None) -> bool:
+    """Whether a bound is a column of rows that were found."""
+    return end is not None and isinstance(end[0], Found)
 
 
 def alternatives(equal: Sequence[tuple[Operand, ...]]) -> int:
@@ -77,7 +87,8 @@ def alternatives(equal: Sequence[tuple[Operand, ...]]) -> int:
 def renumbered(access: Access, by: int) -> Access:
     """An access of a query in FROM, behind others."""
     equal = tuple(tuple(_shifted(one, by) for one in values) for values in access.equal)
-    return replace(access, equal=equal)
+    lower, upper = (end and (_shifted(end[0], by), end[1]) for end in (access.lower, access.upper))
+    return replace(access, equal=equal, lower=lower, upper=upper)
 
 
 def _shifted(operand: Operand, by: int) -> Operand:

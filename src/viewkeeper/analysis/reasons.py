@@ -22,18 +22,21 @@ def reason_of(failed: NotPlanned, refusals: Sequence[Refused]) -> str:
     for refusal in refusals[-1:]:
         text = str(refusal)
         if text == NO_HELP:
-            found += _shown_alike(failed.block)
+            found += _shown_alike(failed)
         else:
             found.append(f"A view does not help: {text}{'' if text.endswith('.') else '.'}")
     return " ".join(found)
 
 
-def _shown_alike(block: Block) -> list[str]:
+def _shown_alike(failed: NotPlanned) -> list[str]:
     """Why no view makes what is read fewer."""
+    block = failed.block
     if any(True for conjunct in block.conjuncts for one in parameters_in(conjunct) if one.element == ANY_LENGTH):
         return []
     if block.rows_wanted is not None:
         return ["No order of rows puts those that it asks for side by side."]
+    if failed.stuck and block.sources[_nearest(failed).source].kind in (SourceKind.SEMI, SourceKind.ANTI):
+        return ["What EXISTS asks of them is not one range of keys, of which the first would do."]
     return ["So many rows may belong to its answer, however they are stored."]
 
 
@@ -46,8 +49,12 @@ def _stuck(failed: NotPlanned) -> str:
         return f"The list :{lists[0]} may have any length."
     if not failed.stuck:
         return "Any number of rows may be read."
-    best = max(failed.stuck, key=lambda one: len(fixed_columns(block, one)))
-    return _sentence(block, best)
+    return _sentence(block, _nearest(failed))
+
+
+def _nearest(failed: NotPlanned) -> Stuck:
+    """The read that has values for the most columns."""
+    return max(failed.stuck, key=lambda one: len(fixed_columns(failed.block, one)))
 
 
 def _sentence(block: Block, stuck: Stuck) -> str:
