@@ -118,7 +118,7 @@ def test_bounds_and_keys_may_be_of_two_sources_that_are_joined(db: vk.Database) 
 
 def test_what_is_no_range_has_a_reason_that_is_true(db: vk.Database) -> None:
     sql = """SELECT b.channel_id FROM memberships b WHERE b.user_id = 1 AND EXISTS
-    (SELECT 1 FROM messages m WHERE m.channel_id = b.channel_id AND m.id > b.last_read_id AND m.id > b.until)"""
+    (SELECT 1 FROM messages m WHERE m.channel_id = b.channel_id AND m.id > b.last_read_id AND m.id > :x)"""
     verdict = db.explain(sql)
     assert verdict.level == "unbounded"
     assert verdict.reason.endswith("What EXISTS asks of them is not one range of keys, of which the first would do.")
