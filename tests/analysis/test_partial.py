@@ -160,6 +160,28 @@ def test_rows_that_exists_keeps_are_in_a_view(
             assert (rows.meta.operations or 0) <= operations
 
 
+@pytest.mark.parametrize(
+    ("select", "where", "operations"),
+    [
+        ("SELECT p.id, t.tag", "p.author = :a AND t.post IS NULL ORDER BY p.id LIMIT 3", 1),
+        ("SELECT COUNT(*) AS n", "p.author = :a AND t.tag IS NULL AND t.post IS NULL", 1),
+        ("SELECT p.id", "p.author = :a AND t.tag IS NULL AND COALESCE(t.tag, 'x') = 'x' ORDER BY p.id LIMIT 3", 1),
+    ],
+)
+def test_left_join_and_is_null_is_not_exists(db: vk.Database, select: str, where: str, operations: int) -> None:
+    sql = f"{select} FROM posts p LEFT JOIN tags t ON t.post = p.id AND t.tag = 'odd' WHERE {where}"
+    prepared = db.prepare(sql, create=True, maintain="SYNC", name="q")
+    assert (prepared.verdict.level, prepared.verdict.operations_max) == ("SI-2", operations)
+    for author in range(5):
+        assert list(prepared(a=author)) == in_sqlite(db, sql, {"a": author})
+
+
+def test_a_column_that_may_be_null_by_itself_says_nothing_of_partners(db: vk.Database) -> None:
+    sql = "SELECT t.post FROM tags t LEFT JOIN posts p ON p.id = t.post WHERE t.tag = :t AND p.gone IS NULL LIMIT 3"
+    assert "NOT EXISTS" not in " ".join(db.explain(sql).needs)
+    assert [row["post"] for row in db.query(sql, t="even", allow_scan=True)] == [0, 4, 8]
+
+
 def test_other_tests_than_those_of_a_view_are_not_answered_from_it(db: vk.Database) -> None:
     select = "SELECT p.id FROM posts p WHERE p.author = :a AND"
     db.prepare(f"{select} {BARE} ORDER BY p.id LIMIT 3", create=True, maintain="SYNC", name="bare")

@@ -13,6 +13,8 @@ from tests.analysis.copied import in_sqlite, plain
 
 OF_AUTHOR = "WHERE p.author = :a GROUP BY p.id, p.title ORDER BY p.id DESC LIMIT 5"
 NAMED = "FROM posts p JOIN users u ON u.id = p.author LEFT JOIN comments c ON c.post = p.id"
+MARKED = "FROM marks f LEFT JOIN comments c ON c.post = f.post"
+BOTH = "FROM marks f JOIN users u ON u.id = f.post LEFT JOIN comments c ON c.post = u.id AND c.stars = f.usr"
 JOINED = "FROM posts p LEFT JOIN comments c ON c.post = p.id"
 
 
@@ -87,6 +89,32 @@ def test_partners_are_looked_up_in_a_view_of_their_groups(db: vk.Database, sql: 
 )
 def test_groups_that_are_no_single_rows_or_of_both_sides_stay_together(db: vk.Database, sql: str) -> None:
     assert db.explain(sql).level == "unbounded"
+
+
+@pytest.mark.parametrize(
+    ("sql", "operations"),
+    [
+        (
+            f"SELECT f.post, MAX(c.id) AS last {MARKED} WHERE f.usr = :a GROUP BY f.post ORDER BY f.post",
+            5,
+        ),
+        (
+            f"SELECT u.id, u.name, COUNT(c.id) AS n {BOTH} WHERE f.usr = :a GROUP BY u.id, u.name ORDER BY n DESC, 1",
+            9,
+        ),
+    ],
+)
+def test_what_a_parameter_says_of_a_row_makes_it_single(db: vk.Database, sql: str, operations: int) -> None:
+    db.execute("CREATE TABLE marks (usr INT, post INT, PRIMARY KEY (usr, post)) WITH CARDINALITY (post, 4)")
+    rng = Random(12)
+    for number in range(16):
+        db.put("marks", {"usr": number % 4, "post": number // 4 + number % 3})
+    prepared = db.prepare(sql, create=True, maintain="SYNC")
+    assert (prepared.verdict.level, prepared.verdict.operations_max) == ("SI-2", operations)
+    for _ in range(10):
+        fill(db, rng, 20)
+        for user in range(4):
+            assert [plain(row) for row in prepared(a=user)] == in_sqlite(db, sql, {"a": user})
 
 
 def test_comments_that_a_limit_bounds_need_no_view(db: vk.Database) -> None:

@@ -16,9 +16,12 @@ from viewkeeper.analysis.attempts import Attempts, query_block
 from viewkeeper.analysis.block import NotAnalysed
 from viewkeeper.analysis.computed import with_computed
 from viewkeeper.analysis.extremes import better, of_first_row
+from viewkeeper.analysis.missing import partners_missing
 from viewkeeper.analysis.partnergroups import partners_grouped
 from viewkeeper.analysis.schema import Schema
 from viewkeeper.analysis.verdict import UNBOUNDED, Verdict
+from viewkeeper.plan.relation import Relation
+from viewkeeper.sql.query.prune import prune
 from viewkeeper.sql.statements import Query
 
 
@@ -32,14 +35,19 @@ def analyse(query: Query, schema: Schema, *, name: str = "", widen: bool = False
     first = of_first_row(query.plan)
     if first is not None:
         found = better(found, _verdict(replace(query, plan=first), schema, name, widen), widen=widen)
-    if found.level == UNBOUNDED and (grouped := partners_grouped(query.plan, schema)) != query.plan:
-        again = _verdict(replace(query, plan=grouped), schema, name, widen)
+    if found.level == UNBOUNDED and (other := _written_otherwise(query.plan, schema)) != query.plan:
+        again = _verdict(replace(query, plan=other), schema, name, widen)
         found = again if again.level != UNBOUNDED else found
     if not suggest or found.level != UNBOUNDED:
         return found
     from viewkeeper.analysis.suggestions import suggestions
 
     return replace(found, suggestions=tuple(suggestions(query, schema)))
+
+
+def _written_otherwise(plan: Relation, schema: Schema) -> Relation:
+    """A plan that gives the same rows, in which what is asked of partners can be kept."""
+    return partners_grouped(prune(partners_missing(plan, schema)), schema)
 
 
 def _verdict(query: Query, schema: Schema, name: str, widen: bool) -> Verdict:

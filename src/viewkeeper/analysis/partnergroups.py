@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from viewkeeper.analysis.block import NotAnalysed
 from viewkeeper.analysis.build import all_of
+from viewkeeper.analysis.conditions import Conditions, is_constant
 from viewkeeper.analysis.dependencies import dependencies, reach
 from viewkeeper.analysis.flatten import block_of
 from viewkeeper.analysis.schema import Schema
@@ -43,7 +44,7 @@ def _grouped(node: Aggregate, schema: Schema) -> Relation | None:
         and all(one is None or (isinstance(one, Input) and one.index >= width) for one in arguments)
         and (join.condition is None or all(place >= width for place in inputs(join.condition)))
     )
-    if not is_split or not group or not _is_single(join.left, group, schema):
+    if not is_split or not group or not _is_single(join.left, group, conditions, schema):
         return None
     right = _partners(join, node, arguments)
     depth = len(join.equalities)
@@ -74,8 +75,10 @@ def _is_left(expr: Expr, width: int) -> bool:
     return all(place < width for place in inputs(expr))
 
 
-def _is_single(left: Relation, group: Sequence[Expr], schema: Schema) -> bool:
-    """Whether no two rows of the left side have the same values of what is grouped by."""
+def _is_single(left: Relation, group: Sequence[Expr], conditions: Sequence[Expr], schema: Schema) -> bool:
+    """Whether no two rows of the left side that are kept have the same values of what is grouped by."""
+    if conditions:
+        left = Filter(left, all_of(conditions))
     names = tuple(f"group_{place}" for place in range(len(group)))
     try:
         block = block_of(Project(left, tuple(group), names), schema)
@@ -89,7 +92,9 @@ def _is_single(left: Relation, group: Sequence[Expr], schema: Schema) -> bool:
             return False
         columns = source.stored.columns
         keys += [Input(source.start + place, columns[place].type) for place in sorted(source.stored.unique)]
-    reached = reach(block.outputs, keys, dependencies(block))
+    known = Conditions(block.conjuncts)
+    constant = (one for members in known.classes() if any(map(is_constant, members)) for one in members)
+    reached = reach([*block.outputs, *constant], keys, dependencies(block, known))
     return reached is not None and reached.factor == 1
 
 
