@@ -132,13 +132,14 @@ def test_every_invariant_is_told_by_level(db: vk.Database) -> None:
     }
 
 
-def test_an_index_has_the_columns_that_are_read_only_where_lookups_would_be_too_slow(db: vk.Database) -> None:
+def test_an_index_has_the_columns_that_are_read_where_that_is_predicted_to_be_faster(db: vk.Database) -> None:
     query = NEWEST.replace("docId", "docId, votes")
-    (narrow,) = db.advise({"q": query}, slo="1h").ddl
-    (wide,) = db.advise({"q": query}, slo=1e-6).ddl
+    (narrow,) = db.advise({"q": query}).ddl
+    (wide,) = db.advise({"q": query}, slo="1h").ddl
     assert wide == f"{narrow} INCLUDE (votes)"
-    before, after = db.explain(query, slo="1h"), db.explain(query, slo=1e-6)
+    before, after = db.explain(query), db.explain(query, slo="1h")
     assert (before.operations_max, after.operations_max) == (11, 1)
+    assert db.advise({"q": query}, slo=1e-6).ddl == (wide,)
     db.execute("INSERT INTO Tags (docId, tag, votes) VALUES (1, 'a', 7)")
     db.execute(f"{wide} MAINTAIN SYNC")
     rows = db.query(query, tag="a")

@@ -151,3 +151,13 @@ def test_groups_of_an_unbounded_view_are_pre_aggregated_instead(db: vk.Database)
     found = db.explain(counted)
     assert (found.level, found.uses) == ("SI-2", ("S_U_view",))
     assert answer(db, counted, c=1) == [(4,)]
+
+
+def test_a_view_stands_beside_a_query_in_from(db: vk.Database) -> None:
+    """Each reads its own rows of the same table."""
+    db.execute("CREATE MATERIALIZED VIEW odd MAINTAIN SYNC AS SELECT k, g, n FROM P WHERE n > 3")
+    sql = (
+        "SELECT f.k AS first, q.k AS k FROM (SELECT k, n FROM P WHERE k <= :k ORDER BY k DESC LIMIT 2) f"
+        " JOIN P q ON q.g = f.n AND q.n > 3 ORDER BY q.k LIMIT 4"
+    )
+    assert answer(db, sql, k=1) == [(1, 4), (0, 6), (1, 7)]

@@ -159,7 +159,11 @@ def test_store_equals_the_model_in_every_history(
         monkeypatch.setattr(snapshot, "LARGEST_SLICE", 2)
         monkeypatch.setattr(blocks, "COLUMNAR_FROM", 2)
     StoreMachine.steps.clear()
-    run_state_machine_as_test(StoreMachine, settings=settings(stateful_step_count=50))
+    for _ in range(5):
+        run_state_machine_as_test(StoreMachine, settings=settings(stateful_step_count=50))
+        # Which rules a history may use is drawn, too: seldom enough, none of a hundred has had a conflict.
+        if StoreMachine.steps["conflicts"] > 0:
+            break
     with capsys.disabled():
         tried = ", ".join(f"{count:,} {what}" for what, count in StoreMachine.steps.items())
         print(f"\nstore against model, pieces {pieces}: {tried}")

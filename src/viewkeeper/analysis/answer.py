@@ -12,7 +12,7 @@ from viewkeeper.analysis.maintenance import totals
 from viewkeeper.analysis.planning import Planned
 from viewkeeper.analysis.schema import Schema, Stored
 from viewkeeper.analysis.steps import described
-from viewkeeper.analysis.storage import storage_bound
+from viewkeeper.analysis.storage import largest, storage_bound
 from viewkeeper.analysis.verdict import UNBOUNDED, Verdict
 from viewkeeper.plan.access import QueryPlan
 from viewkeeper.plan.relation import Relation, scans
@@ -38,7 +38,7 @@ def answer(
         level=level,
         operations_max=sum(access.operations for access in planned.reads.accesses),
         rows_max=sum(access.rows for access in planned.reads.accesses),
-        storage=_largest(views, kept),
+        storage=largest(views, kept),
         maintenance={table: total.costs[table] for table in tables_of(query.plan, schema)},
         added={table: cost for table, cost in added.items() if cost != (0, 0)},
         needs=tuple(one.ddl for one in new if one.ddl is not None),
@@ -59,13 +59,6 @@ def answer(
             computed=tuple(dict.fromkeys(computed_in(query.plan))),
         ),
     )
-
-
-def _largest(views: Sequence[Stored], schema: Schema) -> tuple[int, str] | None:
-    """The most rows that one of the views has; one that is refreshed has as many as its window."""
-    bounds = [storage_bound(one, schema) for one in views if one.mode != "PERIODIC"]
-    found = [(bound.factor, bound.table) for bound in bounds if bound.factor is not None]
-    return max(found, default=None)
 
 
 def tables_of(plan: Relation, schema: Schema) -> list[str]:

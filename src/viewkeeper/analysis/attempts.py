@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from viewkeeper.analysis.answer import answer, tables_of
-from viewkeeper.analysis.block import Block, NotAnalysed
-from viewkeeper.analysis.construct import INEXACT, Constructed, Refused, construct, has_more_to_keep
+from viewkeeper.analysis.block import Block, NotAnalysed, Source
+from viewkeeper.analysis.construct import Constructed, Refused, construct, has_more_to_keep
 from viewkeeper.analysis.eager import grouped_first, pre_aggregated
 from viewkeeper.analysis.flatten import block_of
 from viewkeeper.analysis.groupsources import over_groups
@@ -15,7 +15,7 @@ from viewkeeper.analysis.hotspots import around, staged
 from viewkeeper.analysis.inside import Inside, over_inside
 from viewkeeper.analysis.levels import level_of, view_level
 from viewkeeper.analysis.maintenance import totals
-from viewkeeper.analysis.overviews import is_ranked_inexactly, plans_over, ranked
+from viewkeeper.analysis.overviews import not_ranked, plans_over, ranked
 from viewkeeper.analysis.partial import over_partial
 from viewkeeper.analysis.planning import NotPlanned, Planned, plan_block
 from viewkeeper.analysis.reasons import NO_HELP, reason_of
@@ -84,8 +84,8 @@ class Attempts:
     @property
     def _ways(self) -> Iterator[Callable[[], Verdict | None]]:
         """The ways to answer the block over what is made for it, the simplest first."""
-        ways = (self._over_indexed, self._over_new, self._over_joined, self._over_partial, self._over_groups)
-        return iter((*ways, self._over_inside, self._staged))
+        over_one = (self._over_indexed, self._over_new, self._over_joined, self._over_counts, self._over_partial)
+        return iter((*over_one, self._over_groups, self._over_inside, self._staged))
 
     def _reason(self, indexed: Planned | NotPlanned, found: Verdict | None) -> str:
         """Why neither an index nor a view gives the query a bound."""
@@ -172,6 +172,26 @@ class Attempts:
             return None
         return replace(self, block=joined, refusals=[])._over_new()
 
+    def _over_counts(self) -> Verdict | None:
+        """The block over a view of the groups of one source, which is looked up for the rows of the others."""
+        found: list[Verdict] = []
+        for number, source in enumerate(self.block.sources):
+            if source.stored is None or not source.stored.is_table:
+                continue
+            first = pre_aggregated(self.block, number, self.schema, self._counts_name(source, self.schema))
+            if first is None:
+                continue
+            made, over = first
+            planned = plan_block(
+                over, self.schema.with_objects(made.stored), allowed=lambda view: view.mode != "PERIODIC", propose=True
+            )
+            if isinstance(planned, Planned):
+                found.append(answer(self.query, planned, self.schema, made, self.below))
+        return self._fewest(found)
+
+    def _counts_name(self, source: Source, schema: Schema) -> str:
+        return schema.free_name(f"{self.name}{source.name}Counts" if self.name else f"{source.name}_counts")
+
     def _over_partial(self) -> Verdict | None:
         """The block over a view of those rows of one source that its own conditions keep."""
         found = over_partial(self.block, self.schema, self.name)
@@ -235,10 +255,7 @@ class Attempts:
             single = plan_block(self.block, schema, allowed=lambda _: True)
             plans += [single] if isinstance(single, Planned) else []
         if not plans:
-            is_inexact = is_ranked_inexactly(self.block, made.stored, schema)
-            self.refusals.append(
-                Refused(f"its groups are wanted in the order of a sum of DOUBLE, {INEXACT}" if is_inexact else NO_HELP)
-            )
+            self.refusals.append(Refused(not_ranked(self.block, made.stored, schema) or NO_HELP))
             return None
         return answer(self.query, min(plans, key=lambda one: one.reads.cost[1:]), self.schema, made, self.below)
 
@@ -258,8 +275,7 @@ class Attempts:
             for number, source in enumerate(block.sources):
                 if source.stored is None or not source.stored.is_table:
                     continue
-                name = schema.free_name(f"{self.name}{source.name}Counts" if self.name else f"{source.name}_counts")
-                first = pre_aggregated(block, number, schema, name)
+                first = pre_aggregated(block, number, schema, self._counts_name(source, schema))
                 if first is None:
                     continue
                 kept, over = first

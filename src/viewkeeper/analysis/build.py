@@ -11,7 +11,7 @@ from viewkeeper.model.types import BOOLEAN
 from viewkeeper.plan.aggregate import AggregateCall
 from viewkeeper.plan.expr import Call, Expr, Input, inputs, rewrite
 from viewkeeper.plan.join import InnerJoin, PartnerJoin, PartnerKind
-from viewkeeper.plan.relation import Aggregate, Distinct, Field, Filter, Project, Relation, Scan
+from viewkeeper.plan.relation import Aggregate, Distinct, Field, Filter, Project, Relation, Scan, scans
 from viewkeeper.sql.query.prune import prune
 
 _PARTNERS = {
@@ -134,9 +134,22 @@ def _is_split(conjunct: Call, source: Source) -> bool:
 def placed(sources: Sequence[Source]) -> tuple[list[Source], dict[int, int]]:
     """Sources one after the other from place 0 on, and for each old start the new one."""
     order = {SourceKind.INNER: 0, SourceKind.LEFT: 1, SourceKind.SEMI: 2, SourceKind.ANTI: 2}
-    start, found, moved = 0, [], {}
-    for leaf, source in enumerate(sorted(sources, key=lambda one: order[one.kind])):
+    start, leaf, found, moved = 0, 0, [], {}
+    for source in sorted(sources, key=lambda one: order[one.kind]):
         moved[source.start] = start
-        found.append(replace(source, start=start, leaf=leaf))
+        found.append(replace(_with_leaf(source, leaf), start=start))
         start += source.width
+        leaf += 1 if source.derived is None else sum(1 for _ in scans(source.derived.relation))
     return found, moved
+
+
+def _with_leaf(source: Source, leaf: int) -> Source:
+    """A source whose first scan has this number; the scans of a query in FROM follow it."""
+    derived, by = source.derived, leaf - source.leaf
+    if derived is not None and by != 0:
+        parts = (
+            replace(part, sources=tuple(_with_leaf(one, one.leaf + by) for one in part.sources))
+            for part in derived.parts
+        )
+        derived = replace(derived, parts=tuple(parts))
+    return replace(source, leaf=leaf, derived=derived)

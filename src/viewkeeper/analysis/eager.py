@@ -21,7 +21,7 @@ from viewkeeper.analysis.paths import definition_of
 from viewkeeper.analysis.rewriting import rebuilt
 from viewkeeper.analysis.schema import Schema, Stored
 from viewkeeper.model.types import BIGINT
-from viewkeeper.plan.aggregate import AggregateCall, AggregateKind, result_type
+from viewkeeper.plan.aggregate import EXTREMES, AggregateCall, AggregateKind, result_type
 from viewkeeper.plan.expr import Call, Cast, Expr, Input, Literal, inputs, rewrite
 
 
@@ -205,7 +205,7 @@ class _Eager:
 
     def _again(self, call: AggregateCall, argument: Expr | None) -> tuple[AggregateCall, Expr] | None:
         """An aggregate over the groups; None if it does not follow from theirs."""
-        extreme = call.kind in (AggregateKind.MIN, AggregateKind.MAX)
+        extreme = call.kind in EXTREMES
         if argument is not None and not any(map(self.source.has, inputs(argument))):
             # Rows of another source are there once for a group, however many rows that is of.
             return (call, self.translate(argument)) if extreme else None

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from viewkeeper.analysis.verdict import LEVELS, UNBOUNDED, Verdict
 from viewkeeper.model.types import BOOLEAN
-from viewkeeper.plan.aggregate import AggregateKind
+from viewkeeper.plan.aggregate import EXTREMES, AggregateKind
 from viewkeeper.plan.expr import Call, Input
 from viewkeeper.plan.relation import Aggregate, Distinct, Filter, Project, Relation
 from viewkeeper.plan.whole import Sort, TopN
@@ -26,7 +26,7 @@ def of_first_row(plan: Relation) -> Relation | None:
     if not isinstance(plan, Aggregate) or plan.group or len(plan.calls) != 1:
         return None
     (call,) = plan.calls
-    if call.argument is None or call.kind not in (AggregateKind.MIN, AggregateKind.MAX):
+    if call.argument is None or call.kind not in EXTREMES:
         return None
     is_max, rows = call.kind is AggregateKind.MAX, plan.input
     if not is_max:

@@ -9,9 +9,9 @@ from viewkeeper.analysis.conditions import core
 from viewkeeper.analysis.construct import Compared, Constructed, Refused, has_parameter
 from viewkeeper.analysis.schema import Stored
 from viewkeeper.analysis.sqltext import aggregate, quoted, sql
-from viewkeeper.analysis.viewtext import free_name
+from viewkeeper.analysis.viewtext import ViewText, free_name
 from viewkeeper.model.schema import Column
-from viewkeeper.plan.aggregate import WHOLE, AggregateCall, is_approximate
+from viewkeeper.plan.aggregate import EXTREMES, WHOLE, AggregateCall, is_approximate
 from viewkeeper.plan.expr import Expr, Input, inputs, rewrite
 
 Aggregated = tuple[AggregateCall, Expr | None]
@@ -63,7 +63,10 @@ def construct_groups(found: Compared, name: str, number: int) -> Constructed:
         kind="view",
         columns=(
             *text.columns(groups, group_names),
-            *(Column(name=own, type=call.type) for (call, _), own in zip(calls, call_names, strict=True)),
+            *(
+                Column(name=own, type=one[0].type, temporal=_grows(one, text))
+                for one, own in zip(calls, call_names, strict=True)
+            ),
             *(Column(name=own, type=one.type) for one, own in zip(ranks, rank_names, strict=True)),
         ),
         visible=len(names),
@@ -77,6 +80,12 @@ def construct_groups(found: Compared, name: str, number: int) -> Constructed:
     )
     a_eq = tuple(map(text.expr, found.a_eq))
     return Constructed(stored=stored, block=view, predicates=tuple(where), a_eq=a_eq, a_ineq=())
+
+
+def _grows(one: Aggregated, text: ViewText) -> bool:
+    """Whether a call gives the first or last moment of a group."""
+    call, argument = one
+    return call.kind in EXTREMES and isinstance(argument, Input) and text.is_temporal(argument)
 
 
 def _check(found: Compared) -> None:

@@ -48,7 +48,7 @@ def invariants_of(query: Query, verdict: Verdict, schema: Schema, known: Schema)
     unlimited = totals(known).unlimited
     periodic = [one for one in views if one.mode == "PERIODIC"]
     updated = not periodic and not any(one.id in unlimited for one in views)
-    kept = all(storage_bound(one, known).factor is not None or one in periodic for one in views)
+    kept = all(storage_bound(one, known).factor is not None for one in views)
     return (
         DEPENDENT,
         DEPENDENT,

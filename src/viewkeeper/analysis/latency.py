@@ -69,14 +69,14 @@ def analyse_within(
 ) -> Verdict:
     """The verdict on a query, and how long it takes if it is to take at most `slo` ms.
 
-    If it would take longer, indexes and views are made wider, so that rows need not be looked up in their tables; but
-    only if that is faster.
+    Rows that an index or a view lacks columns of are looked up in their tables; or it has these columns, too, where
+    that is faster and something is to be made anyway, or the query would take longer than that.
     """
     found = analyse(query, schema, name=name)
     if slo is None or predict is None or not found.is_bounded:
         return found if slo is None else replace(found, slo=slo)
     found = replace(found, latency=predict(found), slo=slo)
-    if found.meets_slo is False:
+    if found.needs or found.meets_slo is False:
         wider = analyse(query, schema, name=name, widen=True)
         wider = replace(wider, latency=predict(wider), slo=slo)
         if wider.latency is not None and found.latency is not None and wider.latency[1] < found.latency[1]:

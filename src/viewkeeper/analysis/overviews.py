@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from itertools import islice
 
 from viewkeeper.analysis.block import Block
 from viewkeeper.analysis.build import relation_of
 from viewkeeper.analysis.conditions import Conditions
+from viewkeeper.analysis.construct import INEXACT
 from viewkeeper.analysis.indexes import KeyColumn, index_of
 from viewkeeper.analysis.matching import rewritten
 from viewkeeper.analysis.paths import definition_of
 from viewkeeper.analysis.planning import Planned, plan_block
 from viewkeeper.analysis.schema import Schema, Stored
 from viewkeeper.plan.expr import Expr, Input, rewrite
+
+GROWING = "its groups are wanted in the order of what is TEMPORAL, and an index would have all changes at one end"
 
 
 def plans_over(block: Block, view: Stored, schema: Schema, *, propose: bool = False) -> Iterator[Planned]:
@@ -33,7 +37,7 @@ def ranked(block: Block, view: Stored, schema: Schema) -> Iterator[Planned]:
         if flat is None or not flat.order or flat.rows_wanted is None:
             continue
         fixed, order = fixed_columns(flat), _order(flat)
-        if not view.approximate.isdisjoint(order):
+        if not view.approximate.isdisjoint(order) or (not fixed and _is_hot(view, order)):
             continue
         key = [*map(KeyColumn, fixed), *order.values()]
         # Entries are not looked up in the view: they have all that is shown of it.
@@ -44,10 +48,22 @@ def ranked(block: Block, view: Stored, schema: Schema) -> Iterator[Planned]:
             yield found
 
 
-def is_ranked_inexactly(block: Block, view: Stored, schema: Schema) -> bool:
-    """Whether groups are wanted in the order of a sum of DOUBLE, which no index has."""
-    flats = (ungrouped(again, schema) for again in rewritten(block, view, schema))
-    return any(flat is not None and not view.approximate.isdisjoint(_order(flat)) for flat in flats)
+def not_ranked(block: Block, view: Stored, schema: Schema) -> str:
+    """Why no index has the groups of a view in the order that they are wanted in; empty if one may have them."""
+    for flat in (ungrouped(again, schema) for again in rewritten(block, view, schema)):
+        if flat is None:
+            continue
+        order = _order(flat)
+        if not view.approximate.isdisjoint(order):
+            return f"its groups are wanted in the order of a sum of DOUBLE, {INEXACT}"
+        if not fixed_columns(flat) and _is_hot(view, order):
+            return GROWING
+    return ""
+
+
+def _is_hot(view: Stored, order: Iterable[int]) -> bool:
+    """Whether an index by these columns would have all changes at one end."""
+    return any(view.columns[first].temporal for first in islice(order, 1))
 
 
 def _order(flat: Block) -> dict[int, KeyColumn]:

@@ -11,14 +11,13 @@ from viewkeeper.analysis.change import Change, Place, mapped, place_of, short_na
 from viewkeeper.analysis.conditions import INEQUALITIES, Conditions, core
 from viewkeeper.analysis.sqltext import quoted, sql
 from viewkeeper.model.types import BIGINT, BOOLEAN, INT, TIMESTAMP
-from viewkeeper.plan.aggregate import AggregateKind
+from viewkeeper.plan.aggregate import EXTREMES
 from viewkeeper.plan.expr import Call, Cast, Expr, Input, Literal, Parameter, inputs, rewrite
 from viewkeeper.plan.numbers import arithmetic, is_number
 from viewkeeper.sql.statements import Query
 
 HOUR, CLASS = 3_600_000, 10
 """The widths of the epochs and of the classes that are tried."""
-EXTREMES = frozenset({AggregateKind.MIN, AggregateKind.MAX})
 
 
 def classes(block: Block) -> Iterator[Change]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from viewkeeper.analysis.storage import ONE_ROW
 from viewkeeper.analysis.verdict import UNBOUNDED, ChangeCost, Verdict
 
 MEANS = {
@@ -103,7 +104,7 @@ def storage_text(storage: tuple[int, str]) -> str:
     ('10 × Tags', '1 row')
     """
     factor, table = storage
-    return counted(factor, "row") if table == "one row" else f"{factor:,} × {table}"
+    return counted(factor, "row") if table == ONE_ROW else f"{factor:,} × {table}"
 
 
 def counted(number: int, what: str) -> str:

@@ -7,15 +7,18 @@ table. The least such factor is reported.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 
 from viewkeeper.analysis.block import WORD, Block, Source, SourceKind, aliases
 from viewkeeper.analysis.dependencies import Dependency, dependencies, is_given, reach, unreached
-from viewkeeper.analysis.paths import branches, definition_of
+from viewkeeper.analysis.paths import branches, definition_of, window_rows
 from viewkeeper.analysis.schema import Schema, Stored
 from viewkeeper.analysis.sqltext import sql
 from viewkeeper.plan.expr import Call, Expr, Input
+
+ONE_ROW = "one row"
+"""What a view is a factor of that has no more rows however many its tables have."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,12 +41,29 @@ def storage_bound(view: Stored, schema: Schema) -> StorageBound:
         if part.factor is None:
             return part
         factors[part.table] = factors.get(part.table, 0) + part.factor
-    table = " + ".join(factors)
     return StorageBound(
         factor=max(factors.values()),
-        table=f"({table})" if len(factors) > 1 else table,
+        table=_together(factors),
         dependencies=tuple(dict.fromkeys(one for part in parts for one in part.dependencies)),
     )
+
+
+def largest(views: Sequence[Stored], schema: Schema) -> tuple[int, str] | None:
+    """How many rows each of some views has at most: a factor of a table, or of several tables together."""
+    factors: dict[str, int] = {}
+    for view in views:
+        bound = storage_bound(view, schema)
+        if bound.factor is not None:
+            factors[bound.table] = max(bound.factor, factors.get(bound.table, 0))
+    growing = {table: factor for table, factor in factors.items() if table != ONE_ROW}
+    found = growing or factors
+    return (max(found.values()), _together(found)) if found else None
+
+
+def _together(tables: Iterable[str]) -> str:
+    """Several tables as one name."""
+    names = list(dict.fromkeys(name for table in tables for name in table.strip("()").split(" + ")))
+    return names[0] if len(names) == 1 else f"({' + '.join(names)})"
 
 
 def _bound_of_branch(view: Stored, schema: Schema) -> StorageBound:
@@ -56,12 +76,12 @@ def _bound_of_branch(view: Stored, schema: Schema) -> StorageBound:
 def bound_of_block(block: Block, schema: Schema) -> StorageBound:
     """How many rows the definition of a view gives at most, before any limit of its own."""
     if block.limit_max is not None:
-        return StorageBound(factor=block.limit_max, table="one row")
+        return StorageBound(factor=block.limit_max, table=ONE_ROW)
     steps = dependencies(block)
     shown = tuple(described(block, steps))
     targets = _targets(block)
     if block.group is not None and not block.group:
-        return StorageBound(factor=1, table="one row", dependencies=shown)
+        return StorageBound(factor=1, table=ONE_ROW, dependencies=shown)
     best: StorageBound | None = None
     missing: list[Expr] | None = None
     deeper: tuple[str, ...] = ()
@@ -83,10 +103,24 @@ def bound_of_block(block: Block, schema: Schema) -> StorageBound:
             factor, table = factor * below.factor, below.table
         if best is None or (best.factor is not None and factor < best.factor):
             best = StorageBound(factor=factor, table=table, dependencies=shown)
+    best = best or _of_window(block, schema)
     if best is not None:
         return best
     names = tuple(sql(expr, lambda one: block.name(one.index)) for expr in missing or ()) or deeper
     return StorageBound(factor=None, table="", unreached=names, dependencies=shown)
+
+
+def _of_window(block: Block, schema: Schema) -> StorageBound | None:
+    """The bound of what is over a window: for each of its rows, as many as are looked up from one; None without."""
+    rows = window_rows(block, schema)
+    if rows is None:
+        return None
+    inner = next(part for source in block.sources if source.derived is not None for part in source.derived.parts)
+    assert inner.rows_wanted is not None
+    below = bound_of_block(replace(inner, limit=None, limit_max=None, offset=0), schema)
+    if below.factor is None:
+        return None
+    return replace(below, factor=rows // inner.rows_wanted * below.factor)
 
 
 def _key(source: Source) -> list[Expr]:

@@ -30,6 +30,7 @@ class AggregateKind(StrEnum):
 
 
 HOLISTIC = frozenset({AggregateKind.MIN, AggregateKind.MAX, AggregateKind.COUNT_DISTINCT})
+EXTREMES = frozenset({AggregateKind.MIN, AggregateKind.MAX})
 WHOLE = frozenset({AggregateKind.PERCENTILE})
 """Needs every value of the group in order, so that only PERIODIC views have it."""
 SPREAD = frozenset({AggregateKind.VAR_SAMP, AggregateKind.VAR_POP, AggregateKind.STDDEV_SAMP, AggregateKind.STDDEV_POP})

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from sqlglot import exp
 
 from viewkeeper.model.types import BOOLEAN, DOUBLE, INT, Type
-from viewkeeper.plan.aggregate import HOLISTIC, WHOLE, AggregateKind, is_approximate, result_type
+from viewkeeper.plan.aggregate import EXTREMES, HOLISTIC, WHOLE, AggregateKind, is_approximate, result_type
 from viewkeeper.plan.expr import Case, Expr, Input, Literal
 from viewkeeper.sql.constructs import bare
 from viewkeeper.sql.query import exact
@@ -122,7 +122,7 @@ class AggregateBinder:
         return bound, bound.type
 
     def _distinct(self, node: exp.Expr, kind: AggregateKind, argument: exp.Distinct) -> tuple[AggregateKind, exp.Expr]:
-        if kind in (AggregateKind.MIN, AggregateKind.MAX):
+        if kind in EXTREMES:
             return kind, bare(argument.expressions[0])
         if kind is not AggregateKind.COUNT or node.name.upper() != "COUNT":
             raise self._context.refuse(

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from viewkeeper.model.types import TIMESTAMP
-from viewkeeper.plan.aggregate import AggregateKind
+from viewkeeper.plan.aggregate import EXTREMES, AggregateKind
 from viewkeeper.plan.expr import Call, Case, Cast, Expr, Input, Literal, Parameter
 from viewkeeper.plan.relation import Filter, Project, Relation
 from viewkeeper.sql.constructs import bare
@@ -205,9 +205,10 @@ class GroupedSelect:
             place = expr.index
             if place < len(self.grouping.exprs):
                 nullable, temporal = self._group_column(place)
+            elif place < group_count:
+                nullable = False
             else:
-                calls = self._collector.calls[max(0, place - group_count) :]
-                nullable = place >= group_count and (not calls or calls[0][0] not in _COUNTS)
+                nullable, temporal = self._call_column(place - group_count)
         return RowColumn(name=item.name, type=expr.type, nullable=nullable, temporal=temporal, approximate=approximate)
 
     def _group_column(self, place: int) -> tuple[bool, bool]:
@@ -223,6 +224,14 @@ class GroupedSelect:
             return True, False
         everywhere = all(place in members for members in self.grouping.sets)
         return column.nullable or not everywhere, column.temporal
+
+    def _call_column(self, number: int) -> tuple[bool, bool]:
+        """The same of an aggregate, or of what is computed behind all of them."""
+        if number >= len(self._collector.calls):
+            return True, False
+        kind, argument, *_ = self._collector.calls[number]
+        column = None if argument is None else self._row_column(argument)
+        return kind not in _COUNTS, kind in EXTREMES and column is not None and column.temporal
 
     def _row_column(self, expr: Expr) -> RowColumn | None:
         if isinstance(expr, Input) and expr.index < self._rows.width:
