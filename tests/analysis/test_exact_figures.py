@@ -156,3 +156,15 @@ def test_rows_that_are_joined_are_counted_in_a_view_that_is_looked_up(db: vk.Dat
     rows = asked(k=7)
     assert sorted(tuple(row.values()) for row in rows) == [(1, 2, 11), (2, 1, None)]
     assert rows.meta.operations <= 10
+
+
+def test_a_list_with_more_values_than_there_may_be_rows_is_read_as_one_range(db: vk.Database) -> None:
+    sql = "SELECT n FROM A WHERE id = :id AND no IN :no"
+    found = db.explain(sql)
+    assert (found.operations_max, found.rows_max) == (1, 3)
+    db.execute("INSERT INTO A (id, no, n) VALUES (1, 1, 10), (1, 2, 20), (2, 1, 30)")
+    for listed, expected in (([1], [10]), ([2, 1], [10, 20]), ([9, 2, 8, 7, 7], [20]), ([], [])):
+        for rows in (db.query(sql, id=1, no=listed), db.snapshot().query(sql, id=1, no=listed)):
+            assert sorted(row["n"] for row in rows) == expected
+            assert rows.meta.operations <= 1
+            assert rows.meta.rows <= 3

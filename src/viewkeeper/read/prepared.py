@@ -16,6 +16,7 @@ from weakref import WeakKeyDictionary
 
 from viewkeeper.errors import BadParameter, Unbounded, Unsupported, ViewBehind, ViewNotReady, WrongType
 from viewkeeper.model.view import View
+from viewkeeper.read.beside import looks_of
 from viewkeeper.read.bykey import dict_maker
 from viewkeeper.read.nojoinindex import NoJoinIndex
 from viewkeeper.read.rows import ReadMeta, Rows
@@ -73,6 +74,11 @@ class Prepared:
         if isinstance(found, JoinSelect) and self.planned is not None:
             # Its plan is better, and to bind a join for its parameters takes longer than to run it.
             self.by_key = False
+        if isinstance(found, Select) and self.planned is not None:
+            looks = looks_of(self.catalog.find(found.table))
+            if len(found.where) * looks > self.planned.plan.operations:
+                # A list has more values than there are rows to find by the rest of the key.
+                return None
         return found
 
     def _fit(self, params: Any) -> bool:
