@@ -81,21 +81,6 @@ def test_hours_of_an_extreme_are_not_added_up(db: vk.Database) -> None:
     assert "take the least or greatest of them" in hours.text
 
 
-def test_sums_and_counts_are_suggested_where_an_average_cannot_be_kept(db: vk.Database) -> None:
-    db.execute("CREATE TABLE items (id INT PRIMARY KEY, shop INT)")
-    db.execute("CREATE TABLE reviews (id INT PRIMARY KEY, item INT, stars INT)")
-    sql = "SELECT AVG(r.stars) AS a FROM items i JOIN reviews r ON r.item = i.id WHERE i.shop = :s"
-    [suggested] = db.explain(sql).suggestions
-    assert suggested.text == "Ask for SUM and COUNT in place of AVG, and divide."
-    instead = sql.replace("AVG(r.stars) AS a", "SUM(r.stars) AS s, COUNT(r.stars) AS n")
-    assert db.explain(instead).level == suggested.level == "SI-2"
-    found = db.prepare(instead, create=True, maintain="SYNC")
-    db.put("items", {"id": 1, "shop": 7})
-    for number, stars in enumerate((1, 4, None)):
-        db.put("reviews", {"id": number, "item": 1, "stars": stars})
-    assert list(found(s=7)) == [{"s": 5, "n": 2}]
-
-
 def test_two_limits_are_suggested_where_one_is_not_enough(db: vk.Database) -> None:
     """Each of them changes the schema."""
     db.execute("CREATE TABLE x (a INT, b INT, PRIMARY KEY (a, b)); CREATE TABLE y (a INT, b INT, PRIMARY KEY (a, b))")

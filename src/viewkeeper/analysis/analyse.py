@@ -10,9 +10,11 @@ What exists is preferred to what is to be made, and of what is to be made that w
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 from viewkeeper.analysis.attempts import Attempts, query_block
+from viewkeeper.analysis.averages import averages_divided
 from viewkeeper.analysis.block import NotAnalysed
 from viewkeeper.analysis.computed import with_computed
 from viewkeeper.analysis.extremes import better, of_first_row
@@ -35,9 +37,11 @@ def analyse(query: Query, schema: Schema, *, name: str = "", widen: bool = False
     first = of_first_row(query.plan)
     if first is not None:
         found = better(found, _verdict(replace(query, plan=first), schema, name, widen), widen=widen)
-    if found.level == UNBOUNDED and (other := _written_otherwise(query.plan, schema)) != query.plan:
+    for other in _written_otherwise(query.plan, schema) if found.level == UNBOUNDED else ():
         again = _verdict(replace(query, plan=other), schema, name, widen)
-        found = again if again.level != UNBOUNDED else found
+        if again.level != UNBOUNDED:
+            found = again
+            break
     if not suggest or found.level != UNBOUNDED:
         return found
     from viewkeeper.analysis.suggestions import suggestions
@@ -45,9 +49,13 @@ def analyse(query: Query, schema: Schema, *, name: str = "", widen: bool = False
     return replace(found, suggestions=tuple(suggestions(query, schema)))
 
 
-def _written_otherwise(plan: Relation, schema: Schema) -> Relation:
-    """A plan that gives the same rows, in which what is asked of partners can be kept."""
-    return partners_grouped(prune(partners_missing(plan, schema)), schema)
+def _written_otherwise(plan: Relation, schema: Schema) -> Iterator[Relation]:
+    """Plans that give the same rows: what is asked of partners can be kept in these, and averages put together."""
+    tried = [plan]
+    for other in (partners_grouped(prune(partners_missing(plan, schema)), schema), averages_divided(plan)):
+        if other not in tried:
+            tried.append(other)
+            yield other
 
 
 def _verdict(query: Query, schema: Schema, name: str, widen: bool) -> Verdict:
