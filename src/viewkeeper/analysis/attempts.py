@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from viewkeeper.analysis.answer import answer, tables_of
-from viewkeeper.analysis.block import Block, NotAnalysed, Source
+from viewkeeper.analysis.block import Block, NotAnalysed
 from viewkeeper.analysis.construct import Constructed, Refused, construct, has_more_to_keep
 from viewkeeper.analysis.eager import grouped_first, pre_aggregated
 from viewkeeper.analysis.flatten import block_of
@@ -18,15 +18,13 @@ from viewkeeper.analysis.maintenance import totals
 from viewkeeper.analysis.overviews import not_ranked, plans_over, ranked
 from viewkeeper.analysis.partial import over_partial
 from viewkeeper.analysis.planning import NotPlanned, Planned, plan_block
+from viewkeeper.analysis.preaggregated import counts_name, over_pre_aggregated
 from viewkeeper.analysis.reasons import NO_HELP, reason_of
 from viewkeeper.analysis.schema import Schema, Stored
 from viewkeeper.analysis.storage import storage_bound
 from viewkeeper.analysis.testmatching import joined_tests
 from viewkeeper.analysis.verdict import LEVELS, UNBOUNDED, Verdict
 from viewkeeper.sql.statements import Query
-
-MOST_GROUPED = 40
-"""Ways to put pre-aggregated views in place of sources that are tried."""
 
 
 def query_block(query: Query, schema: Schema) -> Block:
@@ -178,7 +176,7 @@ class Attempts:
         for number, source in enumerate(self.block.sources):
             if source.stored is None or not source.stored.is_table:
                 continue
-            first = pre_aggregated(self.block, number, self.schema, self._counts_name(source, self.schema))
+            first = pre_aggregated(self.block, [number], self.schema, counts_name(source, self.schema, self.name))
             if first is None:
                 continue
             made, over = first
@@ -188,9 +186,6 @@ class Attempts:
             if isinstance(planned, Planned):
                 found.append(answer(self.query, planned, self.schema, made, self.below))
         return self._fewest(found)
-
-    def _counts_name(self, source: Source, schema: Schema) -> str:
-        return schema.free_name(f"{self.name}{source.name}Counts" if self.name else f"{source.name}_counts")
 
     def _over_partial(self) -> Verdict | None:
         """The block over a view of those rows of one source that its own conditions keep."""
@@ -261,42 +256,10 @@ class Attempts:
 
     def _grouped_first(self) -> Verdict | None:
         """The block over a view of groups over pre-aggregated views, where that makes its maintenance bounded."""
-        pending: list[tuple[Block, Schema, tuple[Stored, ...]]] = [(self.block, self.schema, ())]
-        pending += [(block, self.schema, ()) for block in grouped_first(self.block, self.schema)]
-        for _ in range(MOST_GROUPED):
-            if not pending:
-                return None
-            block, schema, more = pending.pop(0)
-            if more:
-                # What was made for one source may do for another one, too.
-                pending += [(again, schema, more) for again in grouped_first(block, schema)]
-            if block is not self.block and (found := self._over_first(block, schema, more)) is not None:
-                return found
-            for number, source in enumerate(block.sources):
-                if source.stored is None or not source.stored.is_table:
-                    continue
-                first = pre_aggregated(block, number, schema, self._counts_name(source, schema))
-                if first is None:
-                    continue
-                kept, over = first
-                pending.append((over, schema.with_objects(kept.stored), (*more, kept.stored)))
-        return None
-
-    def _over_first(self, block: Block, schema: Schema, more: tuple[Stored, ...]) -> Verdict | None:
-        try:
-            made = construct(block, self._view_name(), schema.next_id())
-        except (Refused, NotAnalysed):
+        found = over_pre_aggregated(self.block, self.schema, self.name, self._view_name())
+        if found is None:
             return None
-        whole = schema.with_objects(made.stored)
-        bounds = [storage_bound(one, whole).factor for one in (*more, made.stored)]
-        unlimited = totals(whole).unlimited
-        if None in bounds or any(one.id in unlimited for one in (*more, made.stored)):
-            return None
-        plans = [*plans_over(block, made.stored, whole), *ranked(block, made.stored, whole)]
-        if not plans:
-            return None
-        best = min(plans, key=lambda one: one.reads.cost[1:])
-        return answer(self.query, best, self.schema, made, (*self.below, *more))
+        return answer(self.query, found.planned, self.schema, found.made, (*self.below, *found.first))
 
     def _staged(self) -> Verdict | None:
         found = staged(self.block, self.schema, self.name, self._view_name())

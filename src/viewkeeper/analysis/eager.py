@@ -1,14 +1,15 @@
-"""Groups of a join whose one side is grouped before it is joined: a pre-aggregated view in place of a table.
+"""Groups of a join whose one side is grouped before it is joined: a pre-aggregated view in place of some sources.
 
     COUNT(*) over U ⋈ P  =  SUM(cnt) over U ⋈ (P by its join columns, COUNT(*) AS cnt)
 
 A changed row of U then finds one row for all rows of P that it is joined with, so the maintenance of the groups is
 bounded where otherwise it is not. The delta query of U asks for that view: it is an aggregate of one relation less.
+Where P has such a view in its own place, both are grouped together: the points of the tasks of the members of a team.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from viewkeeper.analysis.block import Block, NotAnalysed, Source, SourceKind
@@ -17,12 +18,16 @@ from viewkeeper.analysis.conditions import core, equal_pair
 from viewkeeper.analysis.construct import Constructed, Refused, construct, has_parameter
 from viewkeeper.analysis.groupmatching import COUNTS, SUMMED
 from viewkeeper.analysis.groupviews import Aggregated
-from viewkeeper.analysis.paths import definition_of
-from viewkeeper.analysis.rewriting import rebuilt
+from viewkeeper.analysis.matching import mappings
+from viewkeeper.analysis.paths import Definition, definition_of
+from viewkeeper.analysis.rewriting import Rewriting, rebuilt
 from viewkeeper.analysis.schema import Schema, Stored
 from viewkeeper.model.types import BIGINT
 from viewkeeper.plan.aggregate import EXTREMES, AggregateCall, AggregateKind, result_type
 from viewkeeper.plan.expr import Call, Cast, Expr, Input, Literal, inputs, rewrite
+
+MOST = 60
+"""Blocks over views of groups that are tried for one block."""
 
 
 def may_group_first(block: Block) -> bool:
@@ -36,59 +41,65 @@ def may_group_first(block: Block) -> bool:
 
 
 def grouped_first(block: Block, schema: Schema) -> Iterator[Block]:
-    """A block over the pre-aggregated views that exist, in place of one or several of its sources."""
+    """A block over the pre-aggregated views that exist, in place of some of its sources."""
     if not may_group_first(block):
         return
-    views = [view for view in schema.views() if _is_of_groups(view, schema)]
-    pending = [(block, 0)]
-    while pending:
-        before, first = pending.pop(0)
-        # Sources from left to right, so that no set of them is replaced twice.
-        for number in range(first, len(block.sources)):
-            for view in views:
-                made = _over(before, number, view, schema)
-                if made is not None:
+    views = [(view, known) for view in schema.views() if (known := _of_groups(view, schema)) is not None]
+    seen = [block]
+    for before in seen:
+        for view, known in views:
+            for made in _over(before, view, known):
+                if made not in seen and len(seen) <= MOST:
+                    seen.append(made)
                     yield made
-                    pending.append((made, number + 1))
 
 
-def _is_of_groups(view: Stored, schema: Schema) -> bool:
+def _of_groups(view: Stored, schema: Schema) -> Definition | None:
+    """The definition of a view that has all groups of inner joins, or of one table."""
     known = definition_of(view, schema)
-    return known is not None and known.block.group is not None and len(known.block.sources) == 1
-
-
-def pre_aggregated(block: Block, number: int, schema: Schema, name: str) -> tuple[Constructed, Block] | None:
-    """A pre-aggregated view of one source that is to be made, and the block over it; None if that cannot be."""
-    if not may_group_first(block):
+    if known is None or view.mode == "PERIODIC":
         return None
-    source = block.sources[number]
-    table = source.stored
-    assert table is not None
+    block = known.block
+    is_whole = block.group is not None and not block.having and not block.distinct and block.rows_wanted is None
+    if not is_whole or block.offset or block.factor > 1:
+        return None
+    return known if all(one.kind is SourceKind.INNER and one.stored is not None for one in block.sources) else None
+
+
+def pre_aggregated(block: Block, numbers: Sequence[int], schema: Schema, name: str) -> tuple[Constructed, Block] | None:
+    """A pre-aggregated view of some sources that is to be made, and the block over it; None if that cannot be."""
+    if not may_group_first(block) or len(numbers) == len(block.sources):
+        return None
+    sources = tuple(block.sources[number] for number in numbers)
     assert block.group is not None
-    own = [
-        one
-        for one in block.conjuncts
-        if block.reads(one) == {number} and not has_parameter(one) and equal_pair(one) is None
-    ]
+    own = [one for one in block.conjuncts if _is_own(block, one, set(numbers))]
     exprs = [*(one for one in block.conjuncts if one not in own), *block.group]
-    exprs += [one for one in block.arguments if one is not None and not _is_of(source, one)]
-    places = sorted({place for expr in exprs for place in inputs(expr) if source.has(place)})
-    group = tuple(Input(place, table.columns[place - source.start].type) for place in places)
+    exprs += [one for one in block.arguments if one is not None and not _is_of(sources, one)]
+    places = sorted({place for expr in exprs for place in inputs(expr) if _has(sources, place)})
+    group = tuple(_attribute(block, place) for place in places)
+    if all(_key_of(source) <= set(places) for source in sources):
+        # Each of their rows would be a group.
+        return None
     pairs = zip(block.calls, block.arguments, strict=True)
-    of_it: list[Aggregated] = [(call, one) for call, one in pairs if one is not None and _is_of(source, one)]
-    rows: Aggregated = (AggregateCall(AggregateKind.COUNT_ROWS, None, BIGINT), None)
-    calls = list(dict.fromkeys([rows, *of_it]))
+    of_it: list[Aggregated] = [(call, one) for call, one in pairs if one is not None and _is_of(sources, one)]
+    # The rows of what is grouped already are counted there.
+    is_counted = len(sources) > 1
+    rows: list[Aggregated] = [] if is_counted else [(AggregateCall(AggregateKind.COUNT_ROWS, None, BIGINT), None)]
+    calls = list(dict.fromkeys([*rows, *of_it]))
     width = len(group)
     types = [*(expr.type for expr in group), *(call.type for call, _ in calls)]
+    names = [f"column {n}" for n in range(len(types))]
+    if rows:
+        names[width] = "rows"
     alone = replace(
         block,
-        sources=(source,),
+        sources=sources,
         conjuncts=tuple(own),
         group=group,
         calls=tuple(call for call, _ in calls),
         arguments=tuple(argument for _, argument in calls),
         outputs=tuple(Input(n, type) for n, type in enumerate(types)),
-        names=tuple("rows" if n == width else f"column {n}" for n in range(len(types))),
+        names=tuple(names),
         having=(),
         order=(),
         limit=None,
@@ -99,44 +110,67 @@ def pre_aggregated(block: Block, number: int, schema: Schema, name: str) -> tupl
         made = construct(alone, name, schema.next_id(), keeps_all=True)
     except (Refused, NotAnalysed):
         return None
-    over = _over(block, number, made.stored, schema.with_objects(made.stored))
+    known = _of_groups(made.stored, schema.with_objects(made.stored))
+    over = None if known is None else next(_over(block, made.stored, known, frozenset(numbers)), None)
     return None if over is None else (made, over)
 
 
-def _is_of(source: Source, expr: Expr) -> bool:
-    return all(map(source.has, inputs(expr))) and any(True for _ in inputs(expr))
+def _is_own(block: Block, conjunct: Expr, numbers: set[int]) -> bool:
+    """Whether a condition is kept in the view of some sources.
+
+    What equals a constant in a single one is what that is grouped by, so that it is counted for other constants, too.
+    """
+    is_kept = len(numbers) > 1 or equal_pair(conjunct) is None
+    return is_kept and block.reads(conjunct) <= numbers and not has_parameter(conjunct)
 
 
-def _over(block: Block, number: int, view: Stored, schema: Schema) -> Block | None:
-    """A block with a view of groups in place of one source, whose columns it is joined and grouped by."""
-    source = block.sources[number]
-    known = definition_of(view, schema)
-    if known is None or known.block.group is None or len(known.block.sources) != 1 or view.mode == "PERIODIC":
-        return None
-    inner = known.block.sources[0]
-    is_plain = not known.block.having and known.block.factor == 1
-    if inner.stored is None or source.stored is None or inner.stored.id != source.stored.id or not is_plain:
-        return None
-    try:
-        return _Eager(block, source, view, known.block, inner.start).made()
-    except NotAnalysed:
-        return None
+def _key_of(source: Source) -> set[int]:
+    """The attributes of which no two rows of a source have the same values."""
+    assert source.stored is not None
+    unique = source.stored.unique
+    return {source.start + place for place in (range(source.width) if unique is None else unique)}
 
 
-class _Eager:
-    def __init__(self, block: Block, source: Source, view: Stored, inner: Block, start: int) -> None:
-        self.block = block
-        self.source = source
-        self.view = view
-        stands = Source(start=source.start, leaf=0, width=len(view.columns), name=view.name, stored=view)
-        sources = [stands if one is source else one for one in block.sources]
+def _attribute(block: Block, place: int) -> Input:
+    source = block.sources[block.source_at(place)]
+    assert source.stored is not None
+    return Input(place, source.stored.columns[place - source.start].type)
+
+
+def _has(sources: Sequence[Source], place: int) -> bool:
+    return any(source.has(place) for source in sources)
+
+
+def _is_of(sources: Sequence[Source], expr: Expr) -> bool:
+    return all(_has(sources, place) for place in inputs(expr)) and any(True for _ in inputs(expr))
+
+
+def _over(block: Block, view: Stored, known: Definition, wanted: frozenset[int] | None = None) -> Iterator[Block]:
+    """A block with a view of groups in place of sources whose columns it is joined and grouped by."""
+    if len(known.block.sources) >= len(block.sources):
+        return
+    for chosen in mappings(known.block, block):
+        if wanted is None or wanted == set(chosen):
+            try:
+                made = _Eager(block, view, known, chosen).made()
+            except NotAnalysed:
+                continue
+            if made is not None:
+                yield made
+
+
+class _Eager(Rewriting):
+    """With a view of groups in place of some sources, and the others beside it."""
+
+    def __init__(self, block: Block, view: Stored, known: Definition, chosen: tuple[int, ...]) -> None:
+        super().__init__(block, view, known, chosen)
+        self.gone = [block.sources[number] for number in chosen]
+        first = min(self.gone, key=lambda one: one.start)
+        stands = Source(start=first.start, leaf=0, width=len(view.columns), name=view.name, stored=view)
+        sources = [stands if one is first else one for one in block.sources if one is first or one not in self.gone]
         self.sources, self.moved = placed(sources)
-        shift = source.start - start
-
-        def outside(expr: Expr) -> Expr:
-            return rewrite(expr, lambda one: Input(one.index + shift, one.type))
-
-        self.held = frozenset(map(outside, inner.conjuncts))
+        self.start = self.moved[first.start]
+        inner = known.block
         assert inner.group is not None
         self.groups: dict[Expr, int] = {}
         self.calls: dict[tuple[AggregateKind, Expr | None], int] = {}
@@ -144,25 +178,25 @@ class _Eager:
             if not isinstance(expr, Input):
                 continue
             if expr.index < len(inner.group):
-                self.groups[core(outside(inner.group[expr.index]))] = place
+                self.groups[core(self.outside(inner.group[expr.index]))] = place
             else:
                 at = expr.index - len(inner.group)
                 argument = inner.arguments[at]
-                self.calls[inner.calls[at].kind, None if argument is None else core(outside(argument))] = place
+                self.calls[inner.calls[at].kind, None if argument is None else core(self.outside(argument))] = place
 
     def column(self, place: int) -> Input:
-        return Input(self.moved[self.source.start] + place, self.view.columns[place].type)
+        return Input(self.start + place, self.view.columns[place].type)
 
     def translate(self, expr: Expr) -> Expr:
         """An expression over the sources as they are now; NotAnalysed if the view does not show what it reads."""
-        place = self.groups.get(core(expr))
+        place = next((self.groups[one] for one in self.inside.same(expr) if one in self.groups), None)
         if place is not None:
             found = self.column(place)
             return found if found.type == expr.type else Cast(found, expr.type)
         return rebuilt(expr, self.translate, self._stays)
 
     def _stays(self, column: Input) -> Expr:
-        if self.source.has(column.index):
+        if _has(self.gone, column.index):
             raise NotAnalysed("the view lacks a column")
         source = self.block.sources[self.block.source_at(column.index)]
         return Input(column.index - source.start + self.moved[source.start], column.type)
@@ -171,8 +205,9 @@ class _Eager:
         """None if the view lacks some of the rows, or does not have what is asked of them."""
         block = self.block
         assert block.group is not None
-        if not self.held <= set(block.conjuncts):
+        if not self.is_implied():
             return None
+        rest = [one for one in block.conjuncts if not self.within_view(one) and one not in self.inside.conjuncts]
         calls, arguments = [], []
         for call, argument in zip(block.calls, block.arguments, strict=True):
             again = self._again(call, argument)
@@ -194,7 +229,7 @@ class _Eager:
         made = replace(
             block,
             sources=tuple(self.sources),
-            conjuncts=tuple(self.translate(one) for one in block.conjuncts if one not in self.held),
+            conjuncts=tuple(map(self.translate, rest)),
             group=tuple(map(self.translate, block.group)),
             calls=tuple(calls),
             arguments=tuple(arguments),
@@ -206,7 +241,7 @@ class _Eager:
     def _again(self, call: AggregateCall, argument: Expr | None) -> tuple[AggregateCall, Expr] | None:
         """An aggregate over the groups; None if it does not follow from theirs."""
         extreme = call.kind in EXTREMES
-        if argument is not None and not any(map(self.source.has, inputs(argument))):
+        if argument is not None and not any(_has(self.gone, place) for place in inputs(argument)):
             # Rows of another source are there once for a group, however many rows that is of.
             return (call, self.translate(argument)) if extreme else None
         place = self.calls.get((call.kind, None if argument is None else core(argument)))

@@ -41,7 +41,7 @@ def rewritten(block: Block, view: Stored, schema: Schema) -> Iterator[Block]:
     if known.block.group is None and is_whole:
         return
     inner = replace(known, block=replace(known.block, sources=tuple(rows)))
-    for count, chosen in enumerate(_mappings(inner.block, block)):
+    for count, chosen in enumerate(mappings(inner.block, block)):
         if count >= MOST:
             return
         starts = {row.start: block.sources[n].start for row, n in zip(rows, chosen, strict=True)}
@@ -65,7 +65,7 @@ def _over(block: Block, view: Stored, known: Definition, chosen: tuple[int, ...]
                 yield replace(made, relation=relation_of(made))
 
 
-def _mappings(inner: Block, block: Block) -> Iterator[tuple[int, ...]]:
+def mappings(inner: Block, block: Block) -> Iterator[tuple[int, ...]]:
     """For each source of a view, a different source of the block that is the same table, or the same query."""
     candidates = [n for n, source in enumerate(block.sources) if source.kind is SourceKind.INNER]
     for chosen in permutations(candidates, len(inner.sources)):
