@@ -41,7 +41,7 @@ def ask(rng: Random) -> str:
     chain = rng.choice(CHAIN)
     top, column = ("o", "town") if " orgs " in chain else ("t", "org")
     calls = rng.sample(["COUNT(*)", "COUNT(k.points)", "SUM(k.points)", "MIN(k.points)", "MAX(k.points)"], 2)
-    calls += rng.choice([[], ["AVG(k.points)"], ["MAX(m.id)"], [f"MIN({top}.id)"]])
+    calls += rng.choice([[], ["AVG(k.points)", "COUNT(DISTINCT k.id)"], ["MAX(m.id)"], [f"MIN({top}.id)"]])
     group = rng.choice([[], [f"{top}.id"], [f"{top}.{column}"], [f"{top}.{column}", f"{top}.id"]])
     # There is one group, or there are none: of more there might be any number.
     where = [f"{top}.id = :x" if f"{top}.id" in group else f"{top}.{column} = :x"]

@@ -224,3 +224,74 @@ def test_several_joins_may_each_be_suggested_as_a_left_join(db: vk.Database) -> 
     found = db.explain(sql)
     assert found.level == "unbounded"
     assert list(db.query(sql, p=1, allow_scan=True)) == []
+
+
+BOOKS = """
+CREATE TABLE authors (id INT PRIMARY KEY, country STRING);
+CREATE TABLE books (id INT PRIMARY KEY, author INT, title STRING);
+CREATE TABLE reviews (id INT PRIMARY KEY, book INT, stars INT)
+"""
+BEST = (
+    "SELECT b.title, r.stars FROM books b JOIN reviews r ON r.book = b.id WHERE b.author = :a"
+    " ORDER BY r.stars DESC LIMIT 9"
+)
+
+
+@pytest.mark.parametrize(
+    ("table", "by", "declared"),
+    [
+        ("books", "author", "author INT, title STRING"),
+        ("reviews", "book", "book INT, stars INT"),
+    ],
+)
+def test_a_key_by_which_rows_can_be_limited_is_suggested(
+    db: vk.Database, tmp_path: Path, table: str, by: str, declared: str
+) -> None:
+    """A table with a key that is just a number has no limit on how many rows belong to one of another."""
+    db.execute(BOOKS)
+    found = [one for one in db.explain(BEST).suggestions if f"of table {table} " in one.text]
+    [suggested] = found
+    assert suggested.text == (
+        f"Make ({by}, id) the primary key of table {table} WITH CARDINALITY (id, n), CARDINALITY ({by}, 1), "
+        f"n being the most that there may be for one {by}."
+    )
+    with vk.open(tmp_path / "other") as other:
+        plain = f"CREATE TABLE {table} (id INT PRIMARY KEY, {declared})"
+        assert plain in BOOKS
+        keyed = f"({by}, id)) WITH CARDINALITY (id, 20), CARDINALITY ({by}, 1)"
+        other.execute(BOOKS.replace(plain, f"CREATE TABLE {table} (id INT, {declared}, PRIMARY KEY {keyed}"))
+        assert other.explain(BEST).level == suggested.level
+        # What is found by the number alone is still one row.
+        assert other.prepare(f"SELECT * FROM {table} WHERE id = :id", create=True).verdict.rows_max == 2
+
+
+def test_an_inner_join_is_suggested_where_a_left_one_has_no_view(db: vk.Database) -> None:
+    db.execute(BOOKS)
+    sql = (
+        "SELECT a.id, COUNT(b.id) AS n FROM authors a LEFT JOIN books b ON b.author = a.id GROUP BY a.id"
+        " ORDER BY n DESC LIMIT 10"
+    )
+    texts = {one.text: one.level for one in db.explain(sql).suggestions}
+    level = texts["Write JOIN in place of LEFT JOIN, if rows without a partner are not wanted."]
+    assert db.explain(sql.replace("LEFT JOIN", "JOIN")).level == level == "SI-2"
+
+
+def test_different_keys_are_counted_as_they_are_only_where_each_comes_once(db: vk.Database) -> None:
+    db.execute(BOOKS)
+    once = "SELECT COUNT(DISTINCT b.id) AS n FROM authors a JOIN books b ON b.author = a.id WHERE a.country = :c"
+    asked = db.prepare(once, create=True, maintain="SYNC")
+    assert asked.verdict.level == "SI-2"
+    db.execute("INSERT INTO authors VALUES (1, 'x'), (2, 'x'), (3, 'y')")
+    db.execute("INSERT INTO books VALUES (1, 1, 'a'), (2, 1, 'a'), (3, 2, 'a'), (4, 3, 'a'), (5, 9, 'a')")
+    assert [list(asked(c=one)) for one in ("x", "y", "z")] == [[{"n": 3}], [{"n": 1}], [{"n": 0}]]
+    often = once.replace(" WHERE", " JOIN reviews r ON r.book = b.id WHERE")
+    assert db.explain(often).level == "unbounded"
+    assert db.explain(once.replace("b.id)", "b.title)")).level == "unbounded"
+
+
+def test_a_key_is_suggested_for_a_view_too(db: vk.Database) -> None:
+    db.execute(BOOKS)
+    sql = "CREATE MATERIALIZED VIEW v AS SELECT b.title, r.id, r.stars FROM books b JOIN reviews r ON r.book = b.id"
+    [suggested] = db.explain(sql).suggestions
+    assert suggested.text.startswith("Make (book, id) the primary key of table reviews WITH CARDINALITY (id, n)")
+    assert suggested.level == "SI-2"

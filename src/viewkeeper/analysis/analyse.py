@@ -18,6 +18,7 @@ from viewkeeper.analysis.averages import averages_divided
 from viewkeeper.analysis.block import NotAnalysed
 from viewkeeper.analysis.computed import with_computed
 from viewkeeper.analysis.extremes import better, of_first_row
+from viewkeeper.analysis.keycounts import keys_counted
 from viewkeeper.analysis.missing import partners_missing
 from viewkeeper.analysis.partnergroups import partners_grouped
 from viewkeeper.analysis.schema import Schema
@@ -50,9 +51,10 @@ def analyse(query: Query, schema: Schema, *, name: str = "", widen: bool = False
 
 
 def _written_otherwise(plan: Relation, schema: Schema) -> Iterator[Relation]:
-    """Plans that give the same rows: what is asked of partners can be kept in these, and averages put together."""
+    """Plans that give the same rows: what is asked of partners can be kept in these, and aggregates put together."""
     tried = [plan]
-    for other in (partners_grouped(prune(partners_missing(plan, schema)), schema), averages_divided(plan)):
+    plain = keys_counted(plan, schema)
+    for other in (plain, partners_grouped(prune(partners_missing(plain, schema)), schema), averages_divided(plain)):
         if other not in tried:
             tried.append(other)
             yield other

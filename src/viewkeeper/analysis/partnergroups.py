@@ -44,7 +44,7 @@ def _grouped(node: Aggregate, schema: Schema) -> Relation | None:
         and all(one is None or (isinstance(one, Input) and one.index >= width) for one in arguments)
         and (join.condition is None or all(place >= width for place in inputs(join.condition)))
     )
-    if not is_split or not group or not _is_single(join.left, group, conditions, schema):
+    if not is_split or not group or not is_single(join.left, group, conditions, schema):
         return None
     right = _partners(join, node, arguments)
     depth = len(join.equalities)
@@ -75,7 +75,7 @@ def _is_left(expr: Expr, width: int) -> bool:
     return all(place < width for place in inputs(expr))
 
 
-def _is_single(left: Relation, group: Sequence[Expr], conditions: Sequence[Expr], schema: Schema) -> bool:
+def is_single(left: Relation, group: Sequence[Expr], conditions: Sequence[Expr], schema: Schema) -> bool:
     """Whether no two rows of the left side that are kept have the same values of what is grouped by."""
     if conditions:
         left = Filter(left, all_of(conditions))

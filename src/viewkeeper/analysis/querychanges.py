@@ -14,7 +14,7 @@ from viewkeeper.plan.aggregate import WHOLE, AggregateKind
 from viewkeeper.plan.expr import Call, Expr, Parameter, inputs
 from viewkeeper.plan.filling import ANY_LENGTH
 from viewkeeper.plan.join import InnerJoin, PartnerJoin, PartnerKind
-from viewkeeper.plan.relation import Aggregate, Relation, Scan, below, with_below
+from viewkeeper.plan.relation import Aggregate, Filter, Relation, Scan, below, with_below
 from viewkeeper.sql.statements import Query
 
 ROWS = 100
@@ -144,6 +144,23 @@ def left(query: Query) -> Iterator[Change]:
         yield Change(
             text=f'Write LEFT JOIN for "{right.name}": it drops no row, so LIMIT can stop the scan.', query=outer
         )
+
+
+def inner(query: Query) -> Iterator[Change]:
+    """What is joined by LEFT JOIN, joined inside."""
+    if _inside(query.plan) != query.plan:
+        yield Change(
+            text="Write JOIN in place of LEFT JOIN, if rows without a partner are not wanted.",
+            query=lambda query: replace(query, plan=_inside(query.plan)),
+        )
+
+
+def _inside(relation: Relation) -> Relation:
+    made = with_below(relation, [_inside(part) for part in below(relation)])
+    if not isinstance(made, PartnerJoin) or made.kind is not PartnerKind.LEFT:
+        return made
+    joined = InnerJoin((made.left, made.right), made.equalities)
+    return joined if made.condition is None else Filter(joined, made.condition)
 
 
 def _lefts(relation: Relation) -> Iterator[tuple[Relation, Scan]]:

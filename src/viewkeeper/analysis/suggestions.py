@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from itertools import combinations, islice
 
 from viewkeeper.analysis import orderchanges, querychanges, rangechanges, tablechanges
@@ -19,9 +20,13 @@ MOST_TRIED = 60
 
 
 def suggestions(query: Query, schema: Schema) -> Iterator[Suggestion]:
-    """The single changes that bound a query; where none does, the pairs of them."""
+    """The single changes that bound a query; where none does, other keys of its tables, or pairs of changes."""
     single = list(islice(changes(query, schema), MOST_TRIED))
     found = list(_tried(single, query, schema))
+    if not found:
+        keys = list(_keys(query, schema))
+        found = list(_tried(keys, query, schema))
+        single += keys
     if not found:
         pairs = (one.and_then(other) for one, other in combinations(single, 2))
         found = list(_tried(islice(pairs, MOST_TRIED), query, schema))
@@ -39,6 +44,7 @@ def changes(query: Query, schema: Schema) -> Iterator[Change]:
     yield from querychanges.lists(query)
     yield from querychanges.limits(query, block)
     yield from querychanges.left(query)
+    yield from querychanges.inner(query)
     yield from tablechanges.not_null(block)
     yield from querychanges.sides(query)
     yield from tablechanges.words(block)
@@ -50,6 +56,11 @@ def changes(query: Query, schema: Schema) -> Iterator[Change]:
     yield from rangechanges.classes(block)
     yield from querychanges.averages(query)
     yield from tablechanges.not_temporal(query, schema)
+
+
+def _keys(query: Query, schema: Schema) -> Iterator[Change]:
+    with suppress(NotAnalysed):
+        yield from tablechanges.keys(block_of(query.plan, schema), schema)
 
 
 def _tried(changed: Iterable[Change], query: Query, schema: Schema) -> Iterator[Suggestion]:

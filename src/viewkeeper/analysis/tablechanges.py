@@ -39,6 +39,50 @@ def limiting(table: Stored, counted: frozenset[int]) -> Change:
     )
 
 
+def keys(block: Block, schema: Schema) -> Iterator[Change]:
+    """A key that begins with what rows are found by, so that how many of them there are can be limited."""
+    conditions = Conditions((*block.conjuncts, *(one for source in block.sources for one in source.on)))
+    found: dict[tuple[int, int], None] = {}
+    for source in block.sources:
+        if source.stored is None or not source.stored.is_table:
+            continue
+        for number, column in enumerate(source.stored.columns):
+            others = conditions.same(Input(source.start + number, column.type)) - {
+                Input(source.start + number, column.type)
+            }
+            if others and number not in source.stored.key:
+                found[source.stored.id, number] = None
+    for table, number in found:
+        yield keyed_by(schema[table], number)
+
+
+def keyed_by(table: Stored, number: int) -> Change:
+    """A column before the key, which still says what it is, and a limit on how many there are for one value of it."""
+    key = (number, *table.key)
+    columns = list(table.columns)
+    columns[number] = replace(columns[number], nullable=False)
+    own, counted = frozenset({number}), frozenset(table.key)
+    limits = (
+        *table.limits,
+        Limit(given=own, counted=counted, limit=MANY),
+        Limit(given=counted, counted=own, limit=1),
+    )
+    made = replace(
+        table,
+        columns=tuple(columns),
+        key=key,
+        descending=(False, *table.descending),
+        unique=frozenset(key),
+        limits=limits,
+    )
+    by, rest = quoted(columns[number].name), ", ".join(quoted(columns[n].name) for n in table.key)
+    return Change(
+        text=f"Make ({by}, {rest}) the primary key of table {quoted(table.name)} WITH CARDINALITY ({rest}, n), "
+        f"CARDINALITY ({by}, 1), n being the most that there may be for one {by}.",
+        schema=lambda schema: schema.with_objects(made),
+    )
+
+
 def words(block: Block) -> Iterator[Change]:
     """A limit on the words of a text that is searched by word."""
     for table, column in sorted(_searched(block), key=lambda one: (one[0].id, one[1])):

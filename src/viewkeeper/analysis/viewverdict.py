@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
 from viewkeeper.analysis.answer import tables_of
 from viewkeeper.analysis.block import NotAnalysed
+from viewkeeper.analysis.change import Change
 from viewkeeper.analysis.deltaqueries import delta_queries
 from viewkeeper.analysis.levels import view_level
 from viewkeeper.analysis.maintenance import Unlimited, cost_of, totals
 from viewkeeper.analysis.schema import Schema, Stored
 from viewkeeper.analysis.storage import storage_bound
-from viewkeeper.analysis.tablechanges import limiting
+from viewkeeper.analysis.tablechanges import keyed_by, limiting
 from viewkeeper.analysis.verdict import UNBOUNDED, Suggestion, Verdict
 from viewkeeper.plan.relation import scans
 
@@ -44,12 +47,19 @@ def _suggestions(view: Stored, schema: Schema) -> tuple[Suggestion, ...]:
             continue
         if not isinstance(cost, Unlimited) or not cost.id:
             continue
-        table = schema[cost.id]
-        counted = frozenset(table.key) - set(cost.columns)
-        if not table.is_table or not counted or counted == frozenset(table.key):
-            continue
-        change = limiting(table, counted)
-        level = view_level(view, change.schema(schema))[0]
-        if level != UNBOUNDED:
-            found.append(Suggestion(text=change.text, level=level))
+        for change in _limits(schema[cost.id], cost.columns):
+            level = view_level(view, change.schema(schema))[0]
+            if level != UNBOUNDED:
+                found.append(Suggestion(text=change.text, level=level))
     return tuple(dict.fromkeys(found))
+
+
+def _limits(table: Stored, columns: Sequence[int]) -> Iterator[Change]:
+    """What would limit the rows of a table that are found by some columns; by none of its key, it needs another key."""
+    counted = frozenset(table.key) - set(columns)
+    if not table.is_table or not counted:
+        return
+    if counted != frozenset(table.key):
+        yield limiting(table, counted)
+    else:
+        yield from (keyed_by(table, column) for column in columns)
