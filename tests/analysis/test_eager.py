@@ -107,3 +107,30 @@ def _joined(db: vk.Database, town: str) -> list[dict[str, Any]]:
         return []
     summed = {"l": sum(likes), "m": max(likes)} if likes else {"l": None, "m": None}
     return [{"town": town, "n": len(posts), **summed, "y": min(users[row["author"]] for row in posts)}]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        "SELECT author, COUNT(*) AS n FROM Posts WHERE likes > 5 GROUP BY author",
+        "SELECT author, COUNT(*) AS n FROM Posts GROUP BY author HAVING COUNT(*) > 1",
+        "SELECT DISTINCT author, COUNT(*) AS n FROM Posts GROUP BY author, likes",
+    ],
+)
+def test_a_view_that_lacks_some_of_the_rows_does_not_stand_for_them(db: vk.Database, other: str) -> None:
+    db.execute(f"CREATE MATERIALIZED VIEW lacking MAINTAIN SYNC AS {other}")
+    sql = "SELECT u.town, COUNT(*) AS n FROM Users u JOIN Posts p ON p.author = u.uid WHERE u.town = :t GROUP BY u.town"
+    prepared = db.prepare(sql, create=True, maintain="SYNC", name="counted")
+    assert "FROM Posts" in next(view.text for view in db.views() if view.name == "countedPostsCounts")
+    db.execute("INSERT INTO Users (uid, town) VALUES (1, 'a'), (2, 'a')")
+    db.execute("INSERT INTO Posts (pid, author, likes) VALUES (1, 1, 1), (2, 1, 1), (3, 1, 9), (4, 2, 0), (5, 2, 3)")
+    assert list(prepared(t="a")) == [{"town": "a", "n": 5}]
+
+
+def test_a_view_that_counts_all_of_the_rows_does(db: vk.Database) -> None:
+    db.execute(
+        "CREATE MATERIALIZED VIEW all_of_them MAINTAIN SYNC AS SELECT author, COUNT(*) FROM Posts GROUP BY author"
+    )
+    sql = "SELECT u.town, COUNT(*) AS n FROM Users u JOIN Posts p ON p.author = u.uid WHERE u.town = :t GROUP BY u.town"
+    [made] = db.explain(sql).needs
+    assert "FROM Users AS u, whole AS" in made

@@ -295,3 +295,14 @@ def test_a_key_is_suggested_for_a_view_too(db: vk.Database) -> None:
     [suggested] = db.explain(sql).suggestions
     assert suggested.text.startswith("Make (book, id) the primary key of table reviews WITH CARDINALITY (id, n)")
     assert suggested.level == "SI-2"
+
+
+def test_what_is_different_in_each_group_is_counted_as_it_is_there(db: vk.Database) -> None:
+    db.execute("CREATE TABLE marks (post INT, word STRING, PRIMARY KEY (post, word))")
+    db.execute("CREATE TABLE posts (id INT PRIMARY KEY, author INT)")
+    sql = "SELECT m.post, COUNT(DISTINCT m.word) AS n FROM posts p JOIN marks m ON m.post = p.id WHERE p.author = :a"
+    asked = db.prepare(f"{sql} GROUP BY m.post ORDER BY n DESC LIMIT 2", create=True, maintain="SYNC")
+    db.execute("INSERT INTO posts VALUES (1, 1), (2, 1), (3, 1)")
+    db.execute("INSERT INTO marks VALUES (1, 'a'), (1, 'b'), (2, 'a'), (3, 'a'), (3, 'b'), (3, 'c')")
+    assert [tuple(row.values()) for row in asked(a=1)] == [(3, 3), (1, 2)]
+    assert db.explain(sql.replace("m.post, ", "")).level == "unbounded"

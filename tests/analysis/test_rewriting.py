@@ -161,3 +161,14 @@ def test_a_view_stands_beside_a_query_in_from(db: vk.Database) -> None:
         " JOIN P q ON q.g = f.n AND q.n > 3 ORDER BY q.k LIMIT 4"
     )
     assert answer(db, sql, k=1) == [(1, 4), (0, 6), (1, 7)]
+
+
+def test_a_view_stands_beside_a_join_in_from(db: vk.Database) -> None:
+    """What is in FROM reads two tables, and the view a third time one of them."""
+    db.execute("CREATE MATERIALIZED VIEW odd MAINTAIN SYNC AS SELECT k, g, n FROM P WHERE n > 3")
+    sql = (
+        "SELECT f.k AS first, f.n AS n, q.k AS k, s.g AS g FROM (SELECT p.k, o.n FROM P p LEFT JOIN P o ON o.k = p.g"
+        " WHERE p.k <= :k ORDER BY p.k DESC LIMIT 2) f JOIN P q ON q.g = f.n AND q.n > 3 LEFT JOIN P s ON s.k = f.k"
+        " ORDER BY q.k LIMIT 4"
+    )
+    assert answer(db, sql, k=4) == [(4, 1, 4, 1), (3, 0, 6, 0), (4, 1, 7, 1)]
