@@ -133,4 +133,4 @@ def test_a_view_that_counts_all_of_the_rows_does(db: vk.Database) -> None:
     )
     sql = "SELECT u.town, COUNT(*) AS n FROM Users u JOIN Posts p ON p.author = u.uid WHERE u.town = :t GROUP BY u.town"
     [made] = db.explain(sql).needs
-    assert "FROM Users AS u, whole AS" in made
+    assert "FROM Users AS u, all_of_them AS" in made

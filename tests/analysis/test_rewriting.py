@@ -172,3 +172,10 @@ def test_a_view_stands_beside_a_join_in_from(db: vk.Database) -> None:
         " ORDER BY q.k LIMIT 4"
     )
     assert answer(db, sql, k=4) == [(4, 1, 4, 1), (3, 0, 6, 0), (4, 1, 7, 1)]
+
+
+def test_no_index_is_proposed_by_what_a_view_does_not_show(db: vk.Database) -> None:
+    """A view without the key of its table keeps that hidden."""
+    db.execute("CREATE MATERIALIZED VIEW some KEY (d DESC) MAINTAIN SYNC AS SELECT d FROM T WHERE d IS NOT NULL")
+    sql = "SELECT p.k FROM P p JOIN T t ON t.d = p.g WHERE p.k = :k AND t.d IS NOT NULL ORDER BY p.k, t.b DESC LIMIT 1"
+    assert answer(db, sql, k=1) == [(1,)]

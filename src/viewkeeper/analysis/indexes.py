@@ -44,7 +44,9 @@ def proposed(
         is_hot = table.columns[key[0].column].temporal and not key[0].words if key else False
         plain = tuple(one.column for one in key if not one.words)
         is_own = not any(one.words or one.descending for one in key) and table.key[: len(key)] == plain
-        if key and is_hot is hot and not is_own and table.approximate.isdisjoint(one.column for one in key):
+        is_sortable = table.approximate.isdisjoint(one.column for one in key)
+        is_seen = all(one.column < table.visible for one in key)
+        if key and is_hot is hot and not is_own and is_sortable and is_seen:
             found[key] = None
     first = schema.next_id() + 1000 * (number + 1)
     read = sorted(place - source.start for place in block.used() if source.has(place)) if widen else []
