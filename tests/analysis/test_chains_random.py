@@ -1,6 +1,6 @@
 """Aggregates over chains of joins, each row with any number of rows below it, against SQLite.
 
-    orgs  ←  teams  ←  members  ←  tasks
+    orgs  ←  teams  ←  members  ←  tasks, notes
 
 Groups are pre-aggregated from below, so that a changed row of any table finds one row of the level under it.
 """
@@ -22,12 +22,17 @@ from tests.analysis.counting import cost_of_write
 from tests.views.kept import finish, maintainer
 
 TABLES = {"orgs": ("town",), "teams": ("org", "color"), "members": ("team", "role"), "tasks": ("member", "points")}
+TABLES |= {"notes": ("member", "size")}
 CHAIN = (
     "FROM orgs o JOIN teams t ON t.org = o.id JOIN members m ON m.team = t.id JOIN tasks k ON k.member = m.id",
     "FROM teams t JOIN members m ON m.team = t.id JOIN tasks k ON k.member = m.id",
     "FROM tasks k JOIN members m ON k.member = m.id JOIN teams t ON m.team = t.id",
     "FROM teams t, members m, tasks k WHERE m.team = t.id AND m.id = k.member",
+    "FROM teams t JOIN members m ON m.team = t.id JOIN tasks k ON k.member = m.id JOIN notes x ON m.id = x.member",
 )
+
+CALLS = ["COUNT(*)", "COUNT(k.points)", "SUM(k.points)", "MIN(k.points)", "MAX(k.points)", "SUM(m.role)"]
+CALLS += ["SUM(k.points * m.role)", "SUM(m.role * 2 * k.points)", "SUM(t.color * k.points * m.role)"]
 
 
 def make(path: Path) -> vk.Database:
@@ -40,10 +45,14 @@ def make(path: Path) -> vk.Database:
 def ask(rng: Random) -> str:
     chain = rng.choice(CHAIN)
     top, column = ("o", "town") if " orgs " in chain else ("t", "org")
-    calls = rng.sample(["COUNT(*)", "COUNT(k.points)", "SUM(k.points)", "MIN(k.points)", "MAX(k.points)"], 2)
-    calls += rng.choice([[], ["AVG(k.points)", "COUNT(DISTINCT k.id)"], ["MAX(m.id)"], [f"MIN({top}.id)"]])
+    calls = rng.sample(CALLS, 2)
+    calls += rng.choice([[], ["AVG(k.points)", "AVG(m.role)"], ["MAX(m.id)"], [f"MIN({top}.id)"]])
     group = rng.choice([[], [f"{top}.id"], [f"{top}.{column}"], [f"{top}.{column}", f"{top}.id"]])
     # There is one group, or there are none: of more there might be any number.
+    if " notes " in chain:
+        calls.append(rng.choice(["SUM(x.size * k.points)", "MAX(x.size)", "SUM(x.size)", "COUNT(*)"]))
+    elif rng.random() < 0.2:
+        calls.append("COUNT(DISTINCT k.id)")
     where = [f"{top}.id = :x" if f"{top}.id" in group else f"{top}.{column} = :x"]
     where += rng.sample(["k.points > 2", "m.role = 1", "t.color IN (0, 2)", "m.role IS NOT NULL", "k.points = 3"], 1)
     if rng.random() < 0.5:

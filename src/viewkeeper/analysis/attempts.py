@@ -150,7 +150,7 @@ class Attempts:
     def _over_new(self) -> Verdict | None:
         """The block over a view that is made for it."""
         for keeps_all in (False, True) if has_more_to_keep(self.block) else (False,):
-            for widen in (True,) if self.widen else (False, True):
+            for widen in self._widths:
                 try:
                     made = construct(
                         self.block, self._view_name(), self.schema.next_id(), widen=widen, keeps_all=keeps_all
@@ -162,6 +162,13 @@ class Attempts:
                 if found is not None:
                     return found
         return None
+
+    @property
+    def _widths(self) -> tuple[bool, ...]:
+        """Whether a view that is made has all columns that are read; groups have no others."""
+        if self.widen or self.block.group is not None:
+            return (self.widen,)
+        return (False, True)
 
     def _over_joined(self) -> Verdict | None:
         """The block over a view that is made for it, what EXISTS asks for joined where that is one row at most."""

@@ -11,21 +11,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 
 from viewkeeper.analysis.block import Block, NotAnalysed, Source, SourceKind
 from viewkeeper.analysis.build import placed, relation_of
-from viewkeeper.analysis.conditions import core, equal_pair
+from viewkeeper.analysis.conditions import Conditions, core, equal_pair
 from viewkeeper.analysis.construct import Constructed, Refused, construct, has_parameter
 from viewkeeper.analysis.groupmatching import COUNTS, SUMMED
 from viewkeeper.analysis.groupviews import Aggregated
 from viewkeeper.analysis.matching import mappings
 from viewkeeper.analysis.paths import Definition, definition_of
+from viewkeeper.analysis.products import parted, product
 from viewkeeper.analysis.rewriting import Rewriting, rebuilt
 from viewkeeper.analysis.schema import Schema, Stored
-from viewkeeper.model.types import BIGINT
+from viewkeeper.model.types import BIGINT, BOOLEAN
 from viewkeeper.plan.aggregate import EXTREMES, AggregateCall, AggregateKind, result_type
-from viewkeeper.plan.expr import Call, Cast, Expr, Input, Literal, inputs, rewrite
+from viewkeeper.plan.expr import Call, Case, Cast, Expr, Input, Literal, inputs, rewrite
 
+ROWS: Aggregated = (AggregateCall(AggregateKind.COUNT_ROWS, None, BIGINT), None)
 MOST = 60
 """Blocks over views of groups that are tried for one block."""
 
@@ -74,23 +77,23 @@ def pre_aggregated(block: Block, numbers: Sequence[int], schema: Schema, name: s
     assert block.group is not None
     own = [one for one in block.conjuncts if _is_own(block, one, set(numbers))]
     exprs = [*(one for one in block.conjuncts if one not in own), *block.group]
-    exprs += [one for one in block.arguments if one is not None and not _is_of(sources, one)]
+    pairs = list(zip(block.calls, block.arguments, strict=True))
+    exprs += [one for call, one in pairs if one is not None and _added(call, one, sources) is None]
     places = sorted({place for expr in exprs for place in inputs(expr) if _has(sources, place)})
     group = tuple(_attribute(block, place) for place in places)
-    if all(_key_of(source) <= set(places) for source in sources):
+    inside = Conditions(own)
+    if all(not inside.same(_attribute(block, one)).isdisjoint(group) for source in sources for one in _key_of(source)):
         # Each of their rows would be a group.
         return None
-    pairs = zip(block.calls, block.arguments, strict=True)
-    of_it: list[Aggregated] = [(call, one) for call, one in pairs if one is not None and _is_of(sources, one)]
+    of_it = [one for call, argument in pairs if argument is not None for one in _added(call, argument, sources) or ()]
     # The rows of what is grouped already are counted there.
-    is_counted = len(sources) > 1
-    rows: list[Aggregated] = [] if is_counted else [(AggregateCall(AggregateKind.COUNT_ROWS, None, BIGINT), None)]
-    calls = list(dict.fromkeys([*rows, *of_it]))
+    is_counted = len(sources) > 1 and ROWS not in of_it and all(argument is not None for _, argument in pairs)
+    calls = list(dict.fromkeys([*([] if is_counted else [ROWS]), *of_it]))
     width = len(group)
     types = [*(expr.type for expr in group), *(call.type for call, _ in calls)]
     names = [f"column {n}" for n in range(len(types))]
-    if rows:
-        names[width] = "rows"
+    if ROWS in calls:
+        names[width + calls.index(ROWS)] = "rows"
     alone = replace(
         block,
         sources=sources,
@@ -139,6 +142,21 @@ def _attribute(block: Block, place: int) -> Input:
 
 def _has(sources: Sequence[Source], place: int) -> bool:
     return any(source.has(place) for source in sources)
+
+
+def _added(call: AggregateCall, argument: Expr, sources: Sequence[Source]) -> list[Aggregated] | None:
+    """What has to be kept of the groups of some sources for an aggregate; None if its columns have to be."""
+    if _is_of(sources, argument):
+        return [(call, argument)]
+    is_inside = partial(_has, sources)
+    if not any(map(is_inside, inputs(argument))):
+        return [] if call.kind in EXTREMES else [ROWS]
+    parts = parted(argument, is_inside) if call.kind is AggregateKind.SUM else None
+    kept = None if parts is None else product(parts[0])
+    type = None if kept is None else result_type(AggregateKind.SUM, kept.type)
+    if kept is None or type is None:
+        return None
+    return [(AggregateCall(AggregateKind.SUM, 0, type), kept)]
 
 
 def _is_of(sources: Sequence[Source], expr: Expr) -> bool:
@@ -240,14 +258,40 @@ class _Eager(Rewriting):
 
     def _again(self, call: AggregateCall, argument: Expr | None) -> tuple[AggregateCall, Expr] | None:
         """An aggregate over the groups; None if it does not follow from theirs."""
-        extreme = call.kind in EXTREMES
-        if argument is not None and not any(_has(self.gone, place) for place in inputs(argument)):
-            # Rows of another source are there once for a group, however many rows that is of.
-            return (call, self.translate(argument)) if extreme else None
         place = self.calls.get((call.kind, None if argument is None else core(argument)))
         kind = SUMMED.get(call.kind)
-        if place is None or kind is None:
+        if place is not None and kind is not None:
+            return _call(kind, self.column(place))
+        if argument is None:
             return None
-        column = self.column(place)
-        type = result_type(kind, column.type)
-        return None if type is None else (AggregateCall(kind, 0, type), column)
+        is_inside = partial(_has, self.gone)
+        if call.kind in EXTREMES:
+            # A row of another source is there once for a group, however many rows that is of.
+            return None if any(map(is_inside, inputs(argument))) else (call, self.translate(argument))
+        if call.kind is AggregateKind.COUNT and not any(map(is_inside, inputs(argument))):
+            return self._counted(argument)
+        parts = parted(argument, is_inside) if call.kind is AggregateKind.SUM else None
+        return None if parts is None else self._product(*parts)
+
+    def _product(self, inside: Sequence[Expr], outside: Sequence[Expr]) -> tuple[AggregateCall, Expr] | None:
+        """A sum of products of which some factors are of the groups; if none is, it is how many rows they are of."""
+        kept = product(inside) if inside else None
+        if inside and kept is None:
+            return None
+        key = (AggregateKind.SUM, core(kept)) if kept is not None else (AggregateKind.COUNT_ROWS, None)
+        place = self.calls.get(key)
+        made = None if place is None else product([*map(self.translate, outside), self.column(place)])
+        return None if made is None else _call(AggregateKind.SUM, made)
+
+    def _counted(self, argument: Expr) -> tuple[AggregateCall, Expr] | None:
+        """How many rows have a value of another source."""
+        place = self.calls.get((AggregateKind.COUNT_ROWS, None))
+        if place is None:
+            return None
+        missing = Call("is_null", (self.translate(argument),), BOOLEAN)
+        return _call(AggregateKind.SUM, Case(((missing, Literal(0, BIGINT)),), self.column(place), BIGINT))
+
+
+def _call(kind: AggregateKind, argument: Expr) -> tuple[AggregateCall, Expr] | None:
+    type = result_type(kind, argument.type)
+    return None if type is None else (AggregateCall(kind, 0, type), argument)

@@ -122,6 +122,11 @@ def _totals(frozen: Frozen, wanted: frozenset[int] | None) -> Total:
     return Total(costs=costs, unlimited=unlimited)
 
 
+def is_limited(view: Stored, schema: Schema) -> bool:
+    """Whether one changed row of what a view reads costs it a bounded number of operations."""
+    return all(_limited(view, source, schema, {}) is not None for source in _sources(view, schema))
+
+
 def _limited(view: Stored, source: int, schema: Schema, unlimited: dict[int, str]) -> RowCost | None:
     """What one row of a source costs in a view; None without a bound, and then `unlimited` is told why."""
     try:

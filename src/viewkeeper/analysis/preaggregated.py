@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from viewkeeper.analysis.block import Block, NotAnalysed, Source
 from viewkeeper.analysis.conditions import equal_pair
 from viewkeeper.analysis.construct import Constructed, Refused, construct
-from viewkeeper.analysis.eager import grouped_first, pre_aggregated
-from viewkeeper.analysis.maintenance import totals
+from viewkeeper.analysis.eager import grouped_first, may_group_first, pre_aggregated
+from viewkeeper.analysis.maintenance import is_limited
 from viewkeeper.analysis.overviews import plans_over, ranked
 from viewkeeper.analysis.planning import Planned
 from viewkeeper.analysis.schema import Schema, Stored
 from viewkeeper.analysis.storage import storage_bound
 
-MOST = 40
-"""Ways to put pre-aggregated views in place of sources that are tried."""
+MOST, FEW = 40, 3
+"""Ways to put pre-aggregated views in place of sources that are tried; few where all of them together do not help."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,25 +28,66 @@ class PreAggregated:
     first: tuple[Stored, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class _Way:
+    """A block over views that are to be made first. `made_of` says of those what they are groups of."""
+
+    block: Block
+    schema: Schema
+    first: tuple[Stored, ...] = ()
+    made_of: Mapping[int, object] = field(default_factory=dict)
+
+    @property
+    def sources(self) -> tuple[object, ...]:
+        """What the block is over, whatever its views are called and in which order they are made."""
+        return tuple(self.source(number) for number in range(len(self.block.sources)))
+
+    def source(self, number: int) -> object:
+        stored = self.block.sources[number].stored
+        assert stored is not None
+        return self.made_of.get(stored.id, stored.id)
+
+    def over(self, kept: Stored, block: Block, numbers: Sequence[int]) -> _Way:
+        parts = frozenset(map(self.source, numbers))
+        return _Way(block, self.schema.with_objects(kept), (*self.first, kept), {**self.made_of, kept.id: parts})
+
+
 def over_pre_aggregated(block: Block, schema: Schema, name: str, view_name: str) -> PreAggregated | None:
-    """A block over a view of its groups that has a bound, thanks to pre-aggregated ones; None if none gives one."""
-    pending: list[tuple[Block, Schema, tuple[Stored, ...]]] = [(block, schema, ())]
-    pending += [(one, schema, ()) for one in grouped_first(block, schema)]
-    for _ in range(MOST):
-        if not pending:
-            return None
-        over, known, first = pending.pop(0)
-        if first:
+    """A block over a view of its groups that has a bound, thanks to pre-aggregated ones; None if none gives one.
+
+    With the fewest of these, where it has one with all that there may be; else little is tried.
+    """
+    if not may_group_first(block):
+        return None
+    whole = _Way(block, schema)
+    while (more := next(_collapsed(whole, name), None)) is not None:
+        whole = more
+    found = _over_groups(whole, view_name) if whole.first else None
+    pending = [_Way(block, schema), *(_Way(one, schema) for one in grouped_first(block, schema))]
+    seen: set[tuple[object, ...]] = set()
+    while pending and len(seen) < (FEW if found is None else MOST):
+        way = pending.pop(0)
+        if way.sources in seen:
+            continue
+        seen.add(way.sources)
+        if way.first:
             # What was made for one source may do for another one, too.
-            pending += [(again, known, first) for again in grouped_first(over, known)]
-        if over is not block and (found := _over_groups(over, known, first, view_name)) is not None:
-            return found
-        for numbers in _to_group(over, first):
-            more = pre_aggregated(over, numbers, known, counts_name(over.sources[numbers[0]], known, name))
-            if more is not None:
-                kept, again = more
-                pending.append((again, known.with_objects(kept.stored), (*first, kept.stored)))
-    return None
+            pending += [replace(way, block=again) for again in grouped_first(way.block, way.schema)]
+        if way.block is not block and (fewer := _over_groups(way, view_name)) is not None:
+            return fewer
+        pending += _collapsed(way, name)
+    return found
+
+
+def _collapsed(way: _Way, name: str) -> Iterator[_Way]:
+    """The block with one more pre-aggregated view, which has a bound itself."""
+    for numbers in _to_group(way.block, way.first):
+        kept_name = counts_name(way.block.sources[numbers[0]], way.schema, name)
+        made = pre_aggregated(way.block, numbers, way.schema, kept_name)
+        if made is not None:
+            more = way.over(made[0].stored, made[1], numbers)
+            if _is_bounded(made[0].stored, more.schema):
+                yield more
 
 
 def counts_name(source: Source, schema: Schema, name: str) -> str:
@@ -55,26 +96,30 @@ def counts_name(source: Source, schema: Schema, name: str) -> str:
 
 
 def _to_group(block: Block, made: Sequence[Stored]) -> Iterator[tuple[int, ...]]:
-    """The sources that may be grouped before they are joined: a table, or one with groups that it is joined with."""
+    """The sources that may be grouped before they are joined: a table, or one with all groups it is joined with."""
     joined = [reads for one in block.conjuncts if equal_pair(one) is not None and len(reads := block.reads(one)) == 2]
     tables = [n for n, source in enumerate(block.sources) if source.stored is not None and source.stored.is_table]
+    groups = [n for n, source in enumerate(block.sources) if source.stored in made]
     yield from ((number,) for number in tables)
     for number in tables:
-        for other, source in enumerate(block.sources):
-            if source.stored in made and {number, other} in joined:
-                yield (number, other)
+        below = tuple(other for other in groups if {number, other} in joined)
+        if below:
+            yield (number, *below)
 
 
-def _over_groups(block: Block, schema: Schema, first: tuple[Stored, ...], name: str) -> PreAggregated | None:
+def _over_groups(way: _Way, name: str) -> PreAggregated | None:
     try:
-        made = construct(block, name, schema.next_id())
+        made = construct(way.block, name, way.schema.next_id())
     except (Refused, NotAnalysed):
         return None
-    whole = schema.with_objects(made.stored)
-    new = (*first, made.stored)
-    unlimited = totals(whole).unlimited
-    if any(storage_bound(one, whole).factor is None or one.id in unlimited for one in new):
+    whole = way.schema.with_objects(made.stored)
+    if not _is_bounded(made.stored, whole):
         return None
-    plans = [*plans_over(block, made.stored, whole), *ranked(block, made.stored, whole)]
+    plans = [*plans_over(way.block, made.stored, whole), *ranked(way.block, made.stored, whole)]
     best = min(plans, key=lambda one: one.reads.cost[1:], default=None)
-    return None if best is None else PreAggregated(best, made, first)
+    return None if best is None else PreAggregated(best, made, way.first)
+
+
+def _is_bounded(view: Stored, schema: Schema) -> bool:
+    """Whether a view is, where those that it stands on are."""
+    return storage_bound(view, schema).factor is not None and is_limited(view, schema)

@@ -12,11 +12,14 @@ from viewkeeper.analysis.change import Change
 from viewkeeper.analysis.flatten import block_of
 from viewkeeper.analysis.schema import Schema
 from viewkeeper.analysis.verdict import LEVELS, UNBOUNDED, Suggestion, Verdict
+from viewkeeper.plan.relation import scans
 from viewkeeper.sql.statements import Query
 
 SCAN = "allow_scan=True reads all rows."
 MOST_TRIED = 60
 """Single changes, and again pairs of them, that are tried: a hopeless query is to be refused soon."""
+MOST_PAIRS = 480
+"""Pairs of changes that are tried of a query of one table. Of one of n it is n² times as much work, so fewer are."""
 
 
 def suggestions(query: Query, schema: Schema) -> Iterator[Suggestion]:
@@ -29,7 +32,8 @@ def suggestions(query: Query, schema: Schema) -> Iterator[Suggestion]:
         single += keys
     if not found:
         pairs = (one.and_then(other) for one, other in combinations(single, 2))
-        found = list(_tried(islice(pairs, MOST_TRIED), query, schema))
+        joined = sum(1 for _ in scans(query.plan))
+        found = list(_tried(islice(pairs, min(MOST_TRIED, MOST_PAIRS // max(1, joined) ** 2)), query, schema))
     yield from found
 
 
