@@ -46,7 +46,8 @@ def ask(rng: Random) -> str:
     chain = rng.choice(CHAIN)
     top, column = ("o", "town") if " orgs " in chain else ("t", "org")
     calls = rng.sample(CALLS, 2)
-    calls += rng.choice([[], ["AVG(k.points)", "AVG(m.role)"], ["MAX(m.id)"], [f"MIN({top}.id)"]])
+    calls += rng.choice([[], ["AVG(k.points)", "AVG(m.role)"], ["MAX(m.id)"], ["MIN(@.id)", "COUNT(DISTINCT @.id)"]])
+    calls = [one.replace("@", top) for one in calls]
     group = rng.choice([[], [f"{top}.id"], [f"{top}.{column}"], [f"{top}.{column}", f"{top}.id"]])
     # There is one group, or there are none: of more there might be any number.
     if " notes " in chain:
@@ -59,7 +60,8 @@ def ask(rng: Random) -> str:
         where.pop()
     shown = ", ".join(f"{one} AS s{n}" for n, one in enumerate([*group, *calls]))
     text = f"SELECT {shown} {chain}{' AND ' if 'WHERE' in chain else ' WHERE '}{' AND '.join(where)}"
-    return text + (f" GROUP BY {', '.join(group)}" if group else "")
+    text += f" GROUP BY {', '.join(group)}" if group else ""
+    return text + (" HAVING COUNT(*) > 1" if group and rng.random() < 0.2 else "")
 
 
 def change(rng: Random, db: vk.Database, other: sqlite3.Connection) -> str:

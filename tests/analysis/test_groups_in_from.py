@@ -62,7 +62,7 @@ def _feed(join: str) -> list[tuple[int, str, int | None]]:
 def test_counts_beside_rows_are_looked_up_in_a_view_of_them(db: vk.Database, mode: str) -> None:
     found = db.prepare(FEED.format("LEFT JOIN"), create=True, maintain=mode, name="feed")
     assert (found.verdict.level, found.verdict.needs) == ("SI-2", ())
-    assert {view.name for view in db.views()} == {"feedlikesGroups", "posts_by_author_at"}
+    assert {view.name for view in db.views()} == {"feedLikesGroups", "posts_by_author_at"}
     assert found.verdict.operations_max == 1 + 3 + 3
     assert _checked(found, a=1) == _feed("LEFT JOIN")
     db.put("likes", {"post": 5, "liker": 99})
@@ -114,7 +114,7 @@ def test_what_they_are_joined_with_may_need_a_view_as_well(db: vk.Database) -> N
     sql = FEED.format("LEFT JOIN").replace("WHERE", "WHERE p.text <> 't5' AND")
     found = db.prepare(sql, create=True, maintain="SYNC", name="feed")
     assert (found.verdict.level, found.verdict.needs) == ("SI-2", ())
-    assert {view.name for view in db.views()} == {"feedView", "feedlikesGroups"}
+    assert {view.name for view in db.views()} == {"feedView", "feedLikesGroups"}
     assert _checked(found, a=1) == [(3, "t3", 3), (1, "t1", 1), (11, "t11", 3)]
 
 

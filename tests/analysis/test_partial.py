@@ -61,7 +61,7 @@ def test_a_feed_of_some_posts_has_a_view_of_these(db: vk.Database, where: str, k
     assert [row["id"] for row in db.query(feed, me=1, allow_scan=True)] == newest(db, keep)
     prepared = db.prepare(feed, create=True, maintain="SYNC", name="feed")
     assert prepared.verdict.level == "SI-2"
-    assert (prepared.verdict.uses, prepared.verdict.storage) == (("follows", "feedpostsRows"), (1, "posts"))
+    assert (prepared.verdict.uses, prepared.verdict.storage) == (("follows", "feedPostsRows"), (1, "posts"))
     rows = prepared(me=1)
     assert [row["id"] for row in rows] == newest(db, keep)
     assert rows.meta.operations is not None

@@ -15,6 +15,7 @@ from dataclasses import replace
 
 from viewkeeper.analysis.attempts import Attempts, query_block
 from viewkeeper.analysis.averages import averages_divided
+from viewkeeper.analysis.behindgroups import excluded_behind, having_outside
 from viewkeeper.analysis.block import NotAnalysed
 from viewkeeper.analysis.computed import with_computed
 from viewkeeper.analysis.extremes import better, of_first_row
@@ -54,7 +55,8 @@ def _written_otherwise(plan: Relation, schema: Schema) -> Iterator[Relation]:
     """Plans that give the same rows: what is asked of partners can be kept in these, and aggregates put together."""
     tried = [plan]
     plain = keys_counted(plan, schema)
-    for other in (plain, partners_grouped(prune(partners_missing(plain, schema)), schema), averages_divided(plain)):
+    with_partners = partners_grouped(prune(partners_missing(plain, schema)), schema)
+    for other in (plain, with_partners, averages_divided(plain), excluded_behind(plain), having_outside(plain)):
         if other not in tried:
             tried.append(other)
             yield other

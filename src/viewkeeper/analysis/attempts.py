@@ -18,7 +18,7 @@ from viewkeeper.analysis.maintenance import totals
 from viewkeeper.analysis.overviews import not_ranked, plans_over, ranked
 from viewkeeper.analysis.partial import over_partial
 from viewkeeper.analysis.planning import NotPlanned, Planned, plan_block
-from viewkeeper.analysis.preaggregated import counts_name, over_pre_aggregated
+from viewkeeper.analysis.preaggregated import over_pre_aggregated
 from viewkeeper.analysis.reasons import NO_HELP, reason_of
 from viewkeeper.analysis.schema import Schema, Stored
 from viewkeeper.analysis.storage import storage_bound
@@ -183,7 +183,9 @@ class Attempts:
         for number, source in enumerate(self.block.sources):
             if source.stored is None or not source.stored.is_table:
                 continue
-            first = pre_aggregated(self.block, [number], self.schema, counts_name(source, self.schema, self.name))
+            first = pre_aggregated(
+                self.block, [number], self.schema, self.schema.name_for(self.name, source.name, "Counts")
+            )
             if first is None:
                 continue
             made, over = first

@@ -25,7 +25,7 @@ from viewkeeper.analysis.products import parted, product
 from viewkeeper.analysis.rewriting import Rewriting, rebuilt
 from viewkeeper.analysis.schema import Schema, Stored
 from viewkeeper.model.types import BIGINT, BOOLEAN
-from viewkeeper.plan.aggregate import EXTREMES, AggregateCall, AggregateKind, result_type
+from viewkeeper.plan.aggregate import HOLISTIC, AggregateCall, AggregateKind, result_type
 from viewkeeper.plan.expr import Call, Case, Cast, Expr, Input, Literal, inputs, rewrite
 
 ROWS: Aggregated = (AggregateCall(AggregateKind.COUNT_ROWS, None, BIGINT), None)
@@ -150,7 +150,7 @@ def _added(call: AggregateCall, argument: Expr, sources: Sequence[Source]) -> li
         return [(call, argument)]
     is_inside = partial(_has, sources)
     if not any(map(is_inside, inputs(argument))):
-        return [] if call.kind in EXTREMES else [ROWS]
+        return [] if call.kind in HOLISTIC else [ROWS]
     parts = parted(argument, is_inside) if call.kind is AggregateKind.SUM else None
     kept = None if parts is None else product(parts[0])
     type = None if kept is None else result_type(AggregateKind.SUM, kept.type)
@@ -265,7 +265,7 @@ class _Eager(Rewriting):
         if argument is None:
             return None
         is_inside = partial(_has, self.gone)
-        if call.kind in EXTREMES:
+        if call.kind in HOLISTIC:
             # A row of another source is there once for a group, however many rows that is of.
             return None if any(map(is_inside, inputs(argument))) else (call, self.translate(argument))
         if call.kind is AggregateKind.COUNT and not any(map(is_inside, inputs(argument))):

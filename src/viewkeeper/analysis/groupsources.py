@@ -78,7 +78,7 @@ def _existing(block: Block, number: int, part: Block, schema: Schema) -> OverGro
 
 def _new(block: Block, number: int, part: Block, schema: Schema, name: str) -> OverGroups | None:
     table = part.sources[0].name
-    wanted = schema.free_name(f"{name}{table}Groups" if name else f"{table}_groups")
+    wanted = schema.name_for(name, table, "Groups")
     try:
         made = construct(part, wanted, schema.next_id()).stored
     except (Refused, NotAnalysed):

@@ -66,7 +66,7 @@ def _over_existing(own: Block, part: Block, schema: Schema, *, propose: bool) ->
 def _over_new(own: Block, part: Block, schema: Schema, name: str) -> Inside | None:
     """A part over a view that is made for it."""
     tables = "_".join(dict.fromkeys(one.name for one in own.sources))
-    wanted = schema.free_name(f"{name}{own.sources[0].name}Rows" if name else f"{tables}_rows")
+    wanted = schema.name_for(name, own.sources[0].name if name else tables, "Rows")
     found: list[tuple[Planned, Constructed]] = []
     for widen, keeps_all in product((False, True), (False, True)):
         try:

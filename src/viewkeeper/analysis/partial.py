@@ -37,7 +37,7 @@ def over_partial(block: Block, schema: Schema, name: str) -> Iterator[OverPartia
         own = _own(block, number)
         if source.stored is None or not source.stored.is_table or own is None:
             continue
-        wanted = schema.free_name(f"{name}{source.name}Rows" if name else f"{source.name}_rows")
+        wanted = schema.name_for(name, source.name, "Rows")
         table = source.stored
         plain = [(number, False) for number in table.key]
         first = _view(block, source, own, plain, wanted, schema, widen=True)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from viewkeeper.analysis.block import Block, NotAnalysed, Source
+from viewkeeper.analysis.block import Block, NotAnalysed
 from viewkeeper.analysis.conditions import equal_pair
-from viewkeeper.analysis.construct import Constructed, Refused, construct
+from viewkeeper.analysis.construct import Constructed, Refused, construct, has_more_to_keep
 from viewkeeper.analysis.eager import grouped_first, may_group_first, pre_aggregated
 from viewkeeper.analysis.maintenance import is_limited
 from viewkeeper.analysis.overviews import plans_over, ranked
@@ -82,17 +82,12 @@ def over_pre_aggregated(block: Block, schema: Schema, name: str, view_name: str)
 def _collapsed(way: _Way, name: str) -> Iterator[_Way]:
     """The block with one more pre-aggregated view, which has a bound itself."""
     for numbers in _to_group(way.block, way.first):
-        kept_name = counts_name(way.block.sources[numbers[0]], way.schema, name)
+        kept_name = way.schema.name_for(name, way.block.sources[numbers[0]].name, "Counts")
         made = pre_aggregated(way.block, numbers, way.schema, kept_name)
         if made is not None:
             more = way.over(made[0].stored, made[1], numbers)
             if _is_bounded(made[0].stored, more.schema):
                 yield more
-
-
-def counts_name(source: Source, schema: Schema, name: str) -> str:
-    """What a view of the groups of a source is called that is made for the query of this name."""
-    return schema.free_name(f"{name}{source.name}Counts" if name else f"{source.name}_counts")
 
 
 def _to_group(block: Block, made: Sequence[Stored]) -> Iterator[tuple[int, ...]]:
@@ -108,16 +103,18 @@ def _to_group(block: Block, made: Sequence[Stored]) -> Iterator[tuple[int, ...]]
 
 
 def _over_groups(way: _Way, name: str) -> PreAggregated | None:
-    try:
-        made = construct(way.block, name, way.schema.next_id())
-    except (Refused, NotAnalysed):
-        return None
-    whole = way.schema.with_objects(made.stored)
-    if not _is_bounded(made.stored, whole):
-        return None
-    plans = [*plans_over(way.block, made.stored, whole), *ranked(way.block, made.stored, whole)]
-    best = min(plans, key=lambda one: one.reads.cost[1:], default=None)
-    return None if best is None else PreAggregated(best, made, way.first)
+    for keeps_all in (False, True) if has_more_to_keep(way.block) else (False,):
+        try:
+            made = construct(way.block, name, way.schema.next_id(), keeps_all=keeps_all)
+        except (Refused, NotAnalysed):
+            continue
+        whole = way.schema.with_objects(made.stored)
+        if not _is_bounded(made.stored, whole):
+            continue
+        plans = [*plans_over(way.block, made.stored, whole), *ranked(way.block, made.stored, whole)]
+        if plans:
+            return PreAggregated(min(plans, key=lambda one: one.reads.cost[1:]), made, way.first)
+    return None
 
 
 def _is_bounded(view: Stored, schema: Schema) -> bool:

@@ -141,9 +141,8 @@ def left(query: Query) -> Iterator[Change]:
             made = (plan for plan, one in _lefts(query.plan) if one == right)
             return replace(query, plan=next(made, query.plan))
 
-        yield Change(
-            text=f'Write LEFT JOIN for "{right.name}": it drops no row, so LIMIT can stop the scan.', query=outer
-        )
+        stops = "" if query.limit is None else ", so LIMIT can stop the scan"
+        yield Change(text=f'Write LEFT JOIN for "{right.name}": it keeps rows without a partner{stops}.', query=outer)
 
 
 def inner(query: Query) -> Iterator[Change]:

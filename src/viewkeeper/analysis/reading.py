@@ -333,7 +333,9 @@ class Reading:
             return None
         own = _own(self.source)
         keys = {one for one, place in own.items() if place in table.unique}
-        return len(others) if keys <= {subject, *fixed} else None
+        # What is NULL is not known to be another one, so it is dropped, too.
+        count = len(others) + table.columns[subject.index - self.source.start].nullable
+        return count if keys <= {subject, *fixed} else None
 
     def _is_fixed(self, conjunct: Expr, fixed: set[Expr | None]) -> bool:
         """Whether a condition is an equality that the values of the key columns see to."""

@@ -79,9 +79,12 @@ def _sentence(block: Block, stuck: Stuck) -> str:
 def _behind(block: Block, stuck: Stuck) -> str:
     """What is done with the rows of a read before they are counted for LIMIT."""
     others = [one for number, one in enumerate(block.sources) if number != stuck.source and number not in stuck.read]
-    dropping = [one.name for one in others if one.kind is not SourceKind.LEFT]
+    dropping = [one.name for one in others if one.kind in (SourceKind.INNER, SourceKind.SEMI)]
     if dropping:
         return f"rows that have no partner in {_listed(dropping)} are dropped behind it"
+    without = [one.name for one in others if one.kind is SourceKind.ANTI]
+    if without:
+        return f"rows that have a partner in {_listed(without)} are dropped behind it"
     if block.order:
         return f"rows are sorted by {_listed(list(_sorted_by(block)))} behind it, or dropped by a condition"
     return "rows are dropped by a condition behind it"

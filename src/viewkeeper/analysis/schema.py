@@ -120,6 +120,10 @@ class Schema:
     def is_free(self, name: str) -> bool:
         return all(one.name.lower() != name.lower() for one in self.objects.values())
 
+    def name_for(self, query: str, of: str, what: str) -> str:
+        """A name that nothing has yet for a view of something, made for a query, or for one without a name."""
+        return self.free_name(f"{query}{of[0].upper()}{of[1:]}{what}" if query else f"{of}_{what.lower()}")
+
     def free_name(self, wanted: str) -> str:
         """A name that nothing has yet."""
         name, number = wanted, 1
