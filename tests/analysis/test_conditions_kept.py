@@ -84,3 +84,16 @@ def test_a_view_with_another_condition_does_not_answer(db: vk.Database) -> None:
     found = db.explain(WHERE.format("stock > 0"))
     assert found.uses != ("in_stock",)
     assert found.needs
+
+
+def test_a_word_that_is_not_asked_for_is_kept_as_any_condition(db: vk.Database) -> None:
+    """Which no index of words is needed for, and no limit on how many a text has."""
+    sql = "SELECT COUNT(*) AS n, MIN(id) AS first FROM products WHERE TOKENS(name) = 'n4' AND category = :c"
+    asked = db.prepare(sql, create=True, maintain="SYNC")
+    assert (asked.verdict.level, asked.verdict.operations_max) == ("SI-2", 1)
+    db.put("products", {"id": 70, "name": "an N4 more", "category": "a"})
+    db.put("products", {"id": 71, "name": "n44", "category": "a"})
+    assert list(asked(c="a")) == [{"n": 2, "first": 4}]
+    refused = db.explain(sql.replace("'n4'", ":word"))
+    assert refused.level == "unbounded"
+    assert "none is stored by the words of a text" in refused.reason

@@ -306,3 +306,13 @@ def test_what_is_different_in_each_group_is_counted_as_it_is_there(db: vk.Databa
     db.execute("INSERT INTO marks VALUES (1, 'a'), (1, 'b'), (2, 'a'), (3, 'a'), (3, 'b'), (3, 'c')")
     assert [tuple(row.values()) for row in asked(a=1)] == [(3, 3), (1, 2)]
     assert db.explain(sql.replace("m.post, ", "")).level == "unbounded"
+
+
+def test_distinct_keys_are_the_rows_themselves(db: vk.Database) -> None:
+    db.execute("CREATE TABLE titles (id INT PRIMARY KEY, name STRING, at INT) WITH CARDINALITY (TOKENS(name), 5)")
+    sql = "SELECT DISTINCT id FROM titles WHERE TOKENS(name) LIKE :w AND at = :at LIMIT 10"
+    assert db.explain(sql).level == db.explain(sql.replace("DISTINCT ", "")).level == "SI-1"
+    asked = db.prepare(sql, create=True, maintain="SYNC")
+    db.execute("INSERT INTO titles VALUES (1, 'an apple a day', 7), (2, 'all', 7), (3, 'all', 8), (4, 'none', 7)")
+    assert sorted(row["id"] for row in asked(w="a%", at=7)) == [1, 2]
+    assert db.explain(sql.replace("id FROM", "at FROM")).level == "unbounded"

@@ -149,7 +149,7 @@ def compared(block: Block, windows: Mapping[int, str], *, keeps_all: bool = Fals
             if _has_window(source.derived.relation):
                 raise Refused("a window function is computed from all rows of its partition, however many there are")
             raise Refused("a query in FROM is not made part of a view")
-    if any(test.op in ("word", "word starts") for test in conditions.tests):
+    if any(test.op in ("word", "word starts") and has_parameter(test.conjunct) for test in conditions.tests):
         raise Refused("none is stored by the words of a text; only an index is")
     if block.factor > 1:
         raise Refused("a view is not made of grouping sets, or of windows that overlap")
