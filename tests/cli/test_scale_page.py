@@ -120,7 +120,7 @@ def test_words_need_a_limit_and_prefixes_have_no_order(tmp_path: Path) -> None:
         for table, where, order, bounded in (
             ("Item", "= :word", "ORDER BY title", True),
             ("Item", "LIKE 'wor%'", "", True),
-            ("Item", "LIKE 'wor%'", "ORDER BY title", False),
+            ("Item", "LIKE :start", "ORDER BY title", False),
             ("Loose", "= :word", "", False),
         ):
             found = db.explain(f"SELECT id FROM {table} WHERE TOKENS(title) {where} {order} LIMIT 10").level
