@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from viewkeeper.analysis.kept import kept_by_view
 from viewkeeper.analysis.maintenance import totals
 from viewkeeper.analysis.paths import branches, definition_of
 from viewkeeper.analysis.schema import Schema, Stored
@@ -17,6 +18,7 @@ def level_of(uses: Iterable[Stored], schema: Schema) -> str:
     return max((view_level(one, schema)[0] for one in uses), key=LEVELS.index, default="SI-0")
 
 
+@kept_by_view
 def view_level(stored: Stored, schema: Schema) -> tuple[str, str]:
     """The level of a table, index or view by itself; if it is unbounded, why."""
     if stored.is_table:

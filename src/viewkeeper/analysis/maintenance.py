@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from viewkeeper.analysis.block import Block, NotAnalysed
+from viewkeeper.analysis.kept import kept_by_view
 from viewkeeper.analysis.paths import Frozen, branches, definition_of
 from viewkeeper.analysis.rowcost import NoLimit, RowCost, row_cost
 from viewkeeper.analysis.schema import Schema, Stored
@@ -38,6 +39,25 @@ class Unlimited:
 
 def cost_of(view: Stored, source: int, schema: Schema) -> RowCost | Unlimited:
     """What one row of a source that comes or goes costs in a view that reads it. NotAnalysed if it is not known."""
+    found = _costs_of(view, schema).get(source, RowCost(reads=0, writes=0, rows=0))
+    if isinstance(found, NotAnalysed):
+        raise NotAnalysed(str(found))
+    return found
+
+
+@kept_by_view
+def _costs_of(view: Stored, schema: Schema) -> dict[int, RowCost | Unlimited | NotAnalysed]:
+    """The same of each source, or why it is not known."""
+    found: dict[int, RowCost | Unlimited | NotAnalysed] = {}
+    for source in _sources(view, schema):
+        try:
+            found[source] = _cost_of(view, source, schema)
+        except NotAnalysed as error:
+            found[source] = error
+    return found
+
+
+def _cost_of(view: Stored, source: int, schema: Schema) -> RowCost | Unlimited:
     reads = writes = rows = 0
     for branch in branches(view):
         known = definition_of(branch, schema)

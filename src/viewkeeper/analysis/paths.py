@@ -10,6 +10,7 @@ from viewkeeper.analysis.block import WORD, Block, NotAnalysed, Source
 from viewkeeper.analysis.conditions import Conditions, is_constant
 from viewkeeper.analysis.dependencies import dependencies, of_source, reach
 from viewkeeper.analysis.flatten import block_of
+from viewkeeper.analysis.kept import kept_by_view
 from viewkeeper.analysis.schema import Schema, Stored
 from viewkeeper.plan.expr import Call, Expr, Input, rewrite
 from viewkeeper.plan.join import UnionAll
@@ -52,6 +53,7 @@ class Definition:
     columns: tuple[Expr | None, ...]
 
 
+@kept_by_view
 def definition_of(stored: Stored, schema: Schema) -> Definition | None:
     """None for a table, and for a view that has no normal form."""
     if stored.plan is None or any(scan.object not in schema.objects for scan in scans(stored.plan)):

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from viewkeeper.analysis.block import WORD, Block, Source, SourceKind, aliases
 from viewkeeper.analysis.dependencies import Dependency, dependencies, is_given, reach, unreached
+from viewkeeper.analysis.kept import kept_by_view
 from viewkeeper.analysis.paths import branches, definition_of, window_rows
 from viewkeeper.analysis.schema import Schema, Stored
 from viewkeeper.analysis.sqltext import sql
@@ -31,6 +32,7 @@ class StorageBound:
     dependencies: tuple[str, ...] = ()
 
 
+@kept_by_view
 def storage_bound(view: Stored, schema: Schema) -> StorageBound:
     """How many rows a view has at most; one that is a UNION ALL, over all its tables together."""
     parts = [_bound_of_branch(branch, schema) for branch in branches(view)]
