@@ -74,7 +74,7 @@ class Prepared:
         if isinstance(found, JoinSelect) and self.planned is not None:
             # Its plan is better, and to bind a join for its parameters takes longer than to run it.
             self.by_key = False
-        if isinstance(found, Select) and self.planned is not None:
+        if isinstance(found, Select) and self.planned is not None and len(found.where) > 1:
             looks = looks_of(self.catalog.find(found.table))
             if len(found.where) * looks > self.planned.plan.operations:
                 # A list has more values than there are rows to find by the rest of the key.
