@@ -53,7 +53,8 @@ def _costs_of(view: Stored, schema: Schema) -> dict[int, RowCost | Unlimited | N
         try:
             found[source] = _cost_of(view, source, schema)
         except NotAnalysed as error:
-            found[source] = error
+            # Kept for long: without what it was raised in.
+            found[source] = NotAnalysed(str(error))
     return found
 
 

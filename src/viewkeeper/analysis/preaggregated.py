@@ -84,10 +84,12 @@ def _collapsed(way: _Way, name: str) -> Iterator[_Way]:
     for numbers in _to_group(way.block, way.first):
         kept_name = way.schema.name_for(name, way.block.sources[numbers[0]].name, "Counts")
         made = pre_aggregated(way.block, numbers, way.schema, kept_name)
-        if made is not None:
-            more = way.over(made[0].stored, made[1], numbers)
-            if _is_bounded(made[0].stored, more.schema):
-                yield more
+        if made is None:
+            continue
+        view, block = made
+        more = way.over(view.stored, block, numbers)
+        if _is_bounded(view.stored, more.schema):
+            yield more
 
 
 def _to_group(block: Block, made: Sequence[Stored]) -> Iterator[tuple[int, ...]]:

@@ -47,10 +47,8 @@ def keys(block: Block, schema: Schema) -> Iterator[Change]:
         if source.stored is None or not source.stored.is_table:
             continue
         for number, column in enumerate(source.stored.columns):
-            others = conditions.same(Input(source.start + number, column.type)) - {
-                Input(source.start + number, column.type)
-            }
-            if others and number not in source.stored.key:
+            is_compared = len(conditions.same(Input(source.start + number, column.type))) > 1
+            if is_compared and number not in source.stored.key:
                 found[source.stored.id, number] = None
     for table, number in found:
         yield keyed_by(schema[table], number)
